@@ -1,0 +1,8 @@
+// One function per noun; module.cpp calls them. Only this folder knows Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void bind_threads(nanobind::module_& m);
+void bind_kernels(nanobind::module_& m);
+void bind_gram(nanobind::module_& m);

@@ -1,0 +1,163 @@
+#include "bind/bind.hpp"
+#include "kernels/isa.hpp"
+#include "kernels/pairs.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <variant>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using mercer::Index;
+
+namespace {
+
+template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A source together with the arrays that own its memory.
+template <class T> struct Rows {
+    mercer::Source<T> source;
+    nb::object owner;
+
+    static Rows dense(Dense<T> a) {
+        Rows r;
+        r.source.rows = Index(a.shape(0));
+        r.source.columns = Index(a.shape(1));
+        r.source.data = a.data();
+        r.source.row_stride = a.stride(0);
+        r.source.column_stride = a.shape(1) == 1 ? 1 : a.stride(1);
+        r.owner = nb::cast(a);
+        return r;
+    }
+    static Rows sparse(Values<T> values, Indices indices, Positions indptr, Index columns) {
+        Rows r;
+        r.source.rows = Index(indptr.shape(0)) - 1;
+        r.source.columns = columns;
+        r.source.values = values.data();
+        r.source.indices = indices.data();
+        r.source.indptr = indptr.data();
+        r.owner = nb::make_tuple(values, indices, indptr);
+        return r;
+    }
+};
+
+template <class T> class Bound {
+  public:
+    Bound(Rows<T> x, Rows<T> z, const mercer::Formula& formula, std::optional<Values<double>> shift,
+          std::optional<Values<double>> scale)
+        : x_(std::move(x)), z_(std::move(z)) {
+        const auto d = std::size_t(x_.source.columns);
+        if (z_.source.columns != x_.source.columns) throw std::invalid_argument("rows of different lengths");
+        if ((shift && shift->shape(0) != d) || (scale && scale->shape(0) != d))
+            throw std::invalid_argument("shift and scale need one entry per column");
+        mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
+        nb::gil_scoped_release release;
+        pairs_ = mercer::bind(x_.source, z_.source, formula, frame);
+    }
+    void fill(std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) const {
+        const Index rows = Index(out.shape(0)), columns = Index(out.shape(1));
+        if (out.stride(1) != 1 && columns > 1) throw std::invalid_argument("out must have contiguous rows");
+        if (first_column < 0 || first_column + columns > z_.source.rows) throw std::out_of_range("columns");
+        if (index) {
+            if (Index(index->shape(0)) != rows) throw std::invalid_argument("one row of out per index");
+            for (Index r = 0; r < rows; ++r)
+                if (index->data()[r] < 0 || index->data()[r] >= x_.source.rows) throw std::out_of_range("row index");
+        } else if (first_row < 0 || first_row + rows > x_.source.rows) {
+            throw std::out_of_range("rows");
+        }
+        const Index* positions = index ? index->data() : nullptr;
+        nb::gil_scoped_release release;
+        pairs_->fill(positions, first_row, rows, first_column, first_column + columns, out.data(), out.stride(0));
+    }
+    void fill_symmetric(Out<T> out) const {
+        const Index n = z_.source.rows;
+        if (Index(out.shape(0)) != n || Index(out.shape(1)) != n || (out.stride(1) != 1 && n > 1))
+            throw std::invalid_argument("out must be n by n with contiguous rows");
+        nb::gil_scoped_release release;
+        pairs_->fill_symmetric(out.data(), out.stride(0));
+    }
+
+  private:
+    Rows<T> x_, z_;
+    std::unique_ptr<mercer::Pairs<T>> pairs_;
+};
+
+template <class T> void bind_pairs(nb::module_& m, const char* rows, const char* pairs) {
+    nb::class_<Rows<T>>(m, rows);
+    m.def("dense_rows", &Rows<T>::dense, "array"_a.noconvert());
+    m.def("sparse_rows", &Rows<T>::sparse, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
+          "columns"_a);
+    nb::class_<Bound<T>>(m, pairs)
+        .def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
+        .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert());
+    m.def(
+        "bind",
+        [](const Rows<T>& x, const Rows<T>& z, const mercer::Formula& f, std::optional<Values<double>> shift,
+           std::optional<Values<double>> scale) { return new Bound<T>(x, z, f, shift, scale); },
+        "x"_a, "z"_a, "formula"_a, "shift"_a.none(), "scale"_a.none());
+    m.def(
+        "apply",
+        [](const mercer::Formula& f, nb::ndarray<T, nb::c_contig, nb::device::cpu> values) {
+            mercer::instruction_set().of<T>().apply(f.steps.data(), f.steps.data() + f.steps.size(), values.data(),
+                                                  values.size());
+        },
+        "formula"_a, "values"_a.noconvert());
+}
+
+} // namespace
+
+void bind_kernels(nb::module_& m) {
+    nb::enum_<mercer::Pair>(m, "Pair")
+        .value("dot", mercer::Pair::dot)
+        .value("squared_distance", mercer::Pair::squared_distance)
+        .value("squared_direct", mercer::Pair::squared_direct)
+        .value("l1", mercer::Pair::l1)
+        .value("linf", mercer::Pair::linf)
+        .value("intersection", mercer::Pair::intersection)
+        .value("chi2", mercer::Pair::chi2)
+        .value("chi2_distance", mercer::Pair::chi2_distance)
+        .value("jensen_shannon", mercer::Pair::jensen_shannon)
+        .value("equal", mercer::Pair::equal);
+    nb::enum_<mercer::Op>(m, "Op")
+        .value("affine", mercer::Op::affine)
+        .value("integer", mercer::Op::integer)
+        .value("power", mercer::Op::power)
+        .value("exp", mercer::Op::exp)
+        .value("tanh", mercer::Op::tanh)
+        .value("matern32", mercer::Op::matern32)
+        .value("matern52", mercer::Op::matern52)
+        .value("series", mercer::Op::series)
+        .value("is_zero", mercer::Op::is_zero);
+    using StepTuple = std::tuple<mercer::Op, double, double, std::vector<double>>;
+    nb::class_<mercer::Formula>(m, "Formula")
+        .def(
+            "__init__",
+            [](mercer::Formula* self, mercer::Pair pair, const std::vector<StepTuple>& steps, double rate) {
+                std::vector<mercer::Step> list;
+                for (const auto& [op, a, b, c] : steps) list.push_back({op, a, b, c});
+                new (self) mercer::Formula{pair, std::move(list), rate};
+            },
+            "pair"_a, "steps"_a, "rate"_a);
+    bind_pairs<float>(m, "RowsF32", "PairsF32");
+    bind_pairs<double>(m, "RowsF64", "PairsF64");
+    m.def("instruction_set", [] { return std::string(mercer::instruction_set().name); });
+    m.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const auto* set : mercer::instruction_sets())
+            if (set->available()) names.emplace_back(set->name);
+        return names;
+    });
+    m.def("select_instruction_set", [](const std::string& name) { mercer::select_instruction_set(name.c_str()); });
+}

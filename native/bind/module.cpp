@@ -1,0 +1,7 @@
+#include "bind/bind.hpp"
+
+NB_MODULE(_native, m) {
+    bind_threads(m);
+    bind_kernels(m);
+    bind_gram(m);
+}

@@ -1,0 +1,335 @@
+// Blocks of a kernel matrix through packed panels, in the manner of Goto and van de Geijn, "Anatomy of
+// high-performance matrix multiplication" (2008), with the kernel's formula applied to each tile while it
+// is in the first-level cache.
+//
+//   z is packed once:  panels of nr samples, coordinate-major      [panel][coordinate][nr]
+//   x is packed per macro block of `strip` rows, a chunk of coordinates at a time, [chunk][panel][coordinate][mr]
+//   a macro block of strip x strip results accumulates chunk after chunk, in tiles of mr x nr
+//
+// Every entry is summed in the same order wherever its tile lies, so the result depends neither on the
+// number of threads nor on which block was asked for, and k(x, z) == k(z, x) to the last bit.
+#include "kernels/isa.hpp"
+#include "kernels/pairs.hpp"
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace mercer {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t(2) << 20;
+
+template <class T> class Buffer {
+  public:
+    Buffer() = default;
+    explicit Buffer(std::size_t size) { reserve(size); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    ~Buffer() { release(); }
+    // Grows to at least `size` elements; the contents are lost.
+    T* reserve(std::size_t size) {
+        if (size > size_) {
+            release();
+            const std::size_t bytes = size * sizeof(T);
+            alignment_ = std::align_val_t{bytes < kHugePage ? kAlignment : kHugePage};
+            data_ = static_cast<T*>(::operator new(bytes, alignment_));
+            size_ = size;
+#if defined(__linux__)
+            if (bytes >= kHugePage) madvise(data_, bytes, MADV_HUGEPAGE);
+#endif
+        }
+        return data_;
+    }
+    T* data() const { return data_; }
+
+  private:
+    void release() {
+        if (data_) ::operator delete(data_, alignment_);
+        data_ = nullptr;
+        size_ = 0;
+    }
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+    std::align_val_t alignment_{kAlignment};
+};
+
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+// Scratch memory of one thread, kept between calls so that its pages are touched once.
+template <class T> struct Scratch {
+    Buffer<T> rows, row, panel, block, squares, originals;
+};
+template <class T> Scratch<T>& scratch() {
+    static thread_local Scratch<T> s;
+    return s;
+}
+
+// Packs `count` samples, chosen by `which(i)`, into panels of `width`; missing samples of the last are zero.
+template <class T, class Which>
+void pack(const Source<T>& source, const Frame& frame, Which which, Index count, int width, T* panel, T* row) {
+    const Index d = source.columns;
+    for (int j = 0; j < width; ++j) {
+        if (j < count) {
+            source.read(which(j), row);
+            frame.apply(d, row);
+            for (Index k = 0; k < d; ++k) panel[k * width + j] = row[k];
+        } else {
+            for (Index k = 0; k < d; ++k) panel[k * width + j] = T(0);
+        }
+    }
+}
+
+template <class T> class DensePairs final : public Pairs<T> {
+  public:
+    DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
+        : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
+          chunk_(std::max<Index>(1, chunk<T>(d_))), distances_(formula_.pair == Pair::squared_distance) {
+        if (frame.shift) shift_.assign(frame.shift, frame.shift + d_);
+        if (frame.scale) {
+            scale_.assign(frame.scale, frame.scale + d_);
+            direct_scale_.assign(scale_.begin(), scale_.end());
+        }
+        frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
+        const Index panels = ceil_div(z.rows, isa_.nr);
+        panels_.reserve(std::size_t(panels * d_ * isa_.nr) + 1);
+        squares_.reserve(std::size_t(panels * isa_.nr));
+        largest_.resize(std::size_t(panels));
+        parallel(panels, [&](long p) {
+            T* row = scratch<T>().row.reserve(d_);
+            pack(z_, frame_, [&](Index j) { return p * isa_.nr + j; }, z_.rows - p * isa_.nr, isa_.nr, panel(p), row);
+            if (!distances_) return;
+            T* squares = squares_.data() + p * isa_.nr;
+            isa_.column_squares(d_, panel(p), squares);
+            largest_[p] = *std::max_element(squares, squares + isa_.nr);
+        });
+    }
+
+    void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
+              Index stride) const override {
+        if (rows <= 0 || last_column <= first_column) return;
+        const Index strip = isa_.strip;
+        const Index row_strips = ceil_div(rows, strip);
+        // Columns are cut at multiples of the strip; few rows are shared out by cutting them finer.
+        const Index c0 = first_column / strip, c1 = ceil_div(last_column, strip);
+        const Index wanted = std::max<Index>(1, 4 * thread_count() / row_strips);
+        const Index width = ceil_div(c1 - c0, std::min(wanted, c1 - c0));
+        const Index groups = ceil_div(c1 - c0, width);
+        parallel(row_strips * groups, [&](long t) {
+            const Index r0 = (t / groups) * strip, count = std::min(strip, rows - r0);
+            auto which = [&](Index r) { return index ? index[r0 + r] : first_row + r0 + r; };
+            RowStrip strip_rows = pack_rows(which, count);
+            const Index g0 = c0 + (t % groups) * width, g1 = std::min(c1, g0 + width);
+            for (Index c = g0; c < g1; ++c) {
+                const Index j0 = std::max(first_column, c * strip), j1 = std::min(last_column, (c + 1) * strip);
+                const Index base = j0 / isa_.nr * isa_.nr;
+                compute(strip_rows, which, base, j1, Target{out + r0 * stride - first_column, stride, j0, j1});
+            }
+        });
+    }
+
+    void fill_symmetric(T* out, Index stride) const override {
+        const Index n = z_.rows, strip = isa_.strip, strips = ceil_div(n, strip);
+        // Row strips shrink towards the end, so the long ones are handed out first.
+        parallel(strips, [&](long s) {
+            const Index r0 = s * strip, count = std::min(strip, n - r0);
+            auto which = [&](Index r) { return r0 + r; };
+            RowStrip rows = pack_rows(which, count);
+            for (Index c = s; c < strips; ++c) {
+                const Index j0 = c * strip, j1 = std::min(n, j0 + strip);
+                compute(rows, which, j0, j1, Target{out + r0 * stride, stride, j0, j1});
+                if (c > s) store_transposed(count, j0, j1, out + j0 * stride + r0, stride);
+            }
+        });
+    }
+
+  private:
+    struct RowStrip {
+        Index count;
+        const T* panels;
+        const T* squares;
+        const T* largest; // of the squares, per panel
+    };
+
+    // Where a block goes: entry (i, j) to out[i * stride + j], for j0 <= j < j1 only.
+    struct Target {
+        T* out;
+        Index stride, j0, j1;
+    };
+
+    T* panel(Index p) const { return panels_.data() + p * d_ * isa_.nr; }
+
+    template <class Which> RowStrip pack_rows(Which which, Index count) const {
+        Scratch<T>& s = scratch<T>();
+        const int mr = isa_.mr;
+        const Index panels = ceil_div(count, mr);
+        T* rows = s.rows.reserve(std::size_t(panels * mr * d_) + 1);
+        T* squares = s.squares.reserve(std::size_t(panels * (mr + 1)));
+        T* largest = squares + panels * mr;
+        T* row = s.row.reserve(d_);
+        T* panel = s.panel.reserve(std::size_t(mr * d_) + kAlignment);
+        for (Index p = 0; p < panels; ++p) {
+            pack(x_, frame_, [&](Index i) { return which(p * mr + i); }, count - p * mr, mr, panel, row);
+            for (Index k = 0; k < d_; k += chunk_) {
+                const Index depth = std::min(chunk_, d_ - k);
+                std::copy_n(panel + k * mr, depth * mr, rows + (k * panels + p * depth) * mr);
+            }
+            if (!distances_) continue;
+            isa_.row_squares(d_, panel, squares + p * mr);
+            largest[p] = *std::max_element(squares + p * mr, squares + (p + 1) * mr);
+        }
+        return {count, rows, squares, largest};
+    }
+
+    // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q)
+    // starts at (q * row panels + p) * mr * nr. A finished tile is written out at once, while the next is summed.
+    template <class Which>
+    void compute(const RowStrip& rows, Which which, Index base, Index j1, const Target& target) const {
+        const int mr = isa_.mr, nr = isa_.nr;
+        const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
+        T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
+        const auto tile = isa_.tile[static_cast<int>(formula_.pair)];
+        Index k = 0;
+        do { // once even without coordinates, so that the block is set
+            const Index depth = std::min(chunk_, d_ - k);
+            const bool first = k == 0, last = k + depth >= d_;
+            for (Index q = q0; q < q1; ++q) {
+                // The column panel used next comes from far away: ask for a part of it at every tile.
+                const bool turn = q + 1 == q1;
+                const char* next = reinterpret_cast<const char*>(turn ? panel(q0) + (k + depth) * nr : panel(q + 1) + k * nr);
+                const Index bytes = depth * nr * Index(sizeof(T)), share = ceil_div(bytes, row_panels * 64) * 64;
+                for (Index p = 0; p < row_panels; ++p) {
+                    for (Index at = p * share; at < std::min(bytes, (p + 1) * share); at += 64)
+                        __builtin_prefetch(next + at, 0, 2);
+                    T* sums = block + ((q - q0) * row_panels + p) * mr * nr;
+                    const int live = static_cast<int>(std::min<Index>(mr, rows.count - p * mr));
+                    if (last) claim(p * mr, q * nr, live, target);
+                    tile(live, depth, rows.panels + (k * row_panels + p * depth) * mr, panel(q) + k * nr, sums, first);
+                    if (last) {
+                        finish(rows, which, p, q, live, sums);
+                        store(p * mr, q * nr, live, sums, target);
+                    }
+                }
+            }
+            k += depth;
+        } while (k < d_);
+    }
+
+    template <class Which> void finish(const RowStrip& rows, Which which, Index p, Index q, int live, T* sums) const {
+        const Step *step = formula_.steps.data(), *end = step + formula_.steps.size();
+        if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
+        const T* row_squares = rows.squares + p * isa_.mr;
+        const T* column_squares = squares_.data() + q * isa_.nr;
+        const double limit = unreliable_below(double(rows.largest[p]) + double(largest_[q]));
+        if (limit <= 0) return isa_.distances(live, row_squares, column_squares, step, end, sums);
+        isa_.distances(live, row_squares, column_squares, nullptr, nullptr, sums);
+        repair(which, p, q, live, limit, sums);
+        isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
+    }
+
+    // |x|^2 - 2 x.z + |z|^2 is wrong by up to about kGrowth eps (|x|^2 + |z|^2), which matters where x and z
+    // are close together and far from the centre. Returns the squared distance below which it is not good enough.
+    double unreliable_below(double squares) const {
+        constexpr bool f32 = sizeof(T) == 4;
+        constexpr double eps = std::numeric_limits<T>::epsilon() / 2;
+        constexpr double kGrowth = 6;
+        const double error = kGrowth * eps * squares;
+        if (formula_.rate <= 0) return error / (f32 ? 1e-5 : 2e-13);
+        // The kernel value is wrong by at most rate * error (relatively); 1e-6 absolute is allowed in
+        // float32, where far pairs are forgiven because their value is small, and 5e-13 relative in float64.
+        constexpr double allowed = f32 ? 1e-6 : 5e-13;
+        const double wrong = formula_.rate * error;
+        if (wrong <= allowed) return 0;
+        return (f32 ? std::min(std::log(wrong / allowed), 104.0) : 746.0) / formula_.rate;
+    }
+
+    // Computes the unreliable entries of a tile again, from differences of the samples themselves.
+    template <class Which> void repair(Which which, Index p, Index q, int live, double limit, T* target) const {
+        const int nr = isa_.nr;
+        const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
+        const T* z_rows = nullptr;
+        const bool direct = x_.contiguous() && z_.contiguous();
+        T* buffer = nullptr;
+        for (int i = 0; i < live; ++i) {
+            const Index xi = which(p * isa_.mr + i);
+            const T* x_row = nullptr;
+            for (int j = 0; j < columns; ++j) {
+                T& value = target[i * nr + j];
+                if (!(double(value) < limit)) continue;
+                if (!direct && !z_rows) { // rows that do not lie side by side are read once per tile
+                    buffer = scratch<T>().originals.reserve(std::size_t((nr + 1) * d_));
+                    for (int c = 0; c < columns; ++c) z_.read(q * nr + c, buffer + (c + 1) * d_);
+                    z_rows = buffer;
+                }
+                if (!x_row) {
+                    if (direct)
+                        x_row = x_.data + xi * x_.row_stride;
+                    else
+                        x_.read(xi, buffer), x_row = buffer;
+                }
+                const T* z_row = direct ? z_.data + (q * nr + j) * z_.row_stride : buffer + (j + 1) * d_;
+                value = isa_.direct(d_, x_row, z_row, direct_scale_.empty() ? nullptr : direct_scale_.data());
+            }
+        }
+    }
+
+    // Asks for the memory of a tile's result while the tile is being summed.
+    void claim(Index i, Index j, int live, const Target& target) const {
+        const T* out = target.out + i * target.stride + std::max(j, target.j0);
+        for (int r = 0; r < live; ++r) __builtin_prefetch(out + r * target.stride, 1);
+    }
+
+    void store(Index i, Index j, int live, const T* tile, const Target& target) const {
+        const Index nr = isa_.nr, a = std::max(j, target.j0), b = std::min(j + nr, target.j1);
+        T* out = target.out + i * target.stride + a;
+        constexpr Index kPiece = 16 / sizeof(T); // the narrowest panel is a multiple of this
+        for (int r = 0; r < live; ++r, out += target.stride, tile += nr) {
+            if (b - a == nr)
+                for (Index c = 0; c < nr; c += kPiece) std::memcpy(out + c, tile + c, 16);
+            else
+                std::memcpy(out, tile + (a - j), sizeof(T) * std::size_t(b - a));
+        }
+    }
+
+    // out[j][i] for the block just computed; runs of mr rows of a tile are gathered into whole output rows.
+    void store_transposed(Index count, Index j0, Index j1, T* out, Index stride) const {
+        const T* block = scratch<T>().block.data();
+        const int mr = isa_.mr, nr = isa_.nr;
+        const Index row_panels = ceil_div(count, mr);
+        for (Index j = j0; j < j1; ++j) {
+            const T* column = block + ((j - j0) / nr) * row_panels * mr * nr + (j - j0) % nr;
+            T* target = out + (j - j0) * stride;
+            for (Index i = 0; i < count; ++i) target[i] = column[i * nr];
+        }
+    }
+
+    Source<T> x_, z_;
+    Formula formula_;
+    const Isa<T>& isa_;
+    Index d_, chunk_;
+    bool distances_;
+    std::vector<double> shift_, scale_;
+    std::vector<T> direct_scale_, largest_;
+    Frame frame_;
+    Buffer<T> panels_, squares_;
+};
+
+} // namespace
+
+template <class T>
+std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame) {
+    return std::make_unique<DensePairs<T>>(x, z, std::move(formula), frame);
+}
+
+template std::unique_ptr<Pairs<float>> bind_dense(const Source<float>&, const Source<float>&, Formula, const Frame&);
+template std::unique_ptr<Pairs<double>> bind_dense(const Source<double>&, const Source<double>&, Formula, const Frame&);
+
+} // namespace mercer

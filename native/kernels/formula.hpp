@@ -1,0 +1,53 @@
+// What a pairwise kernel is made of: one reduction over the coordinates of two samples,
+// then a short list of elementwise steps. Gaussian = squared distance, times -gamma, exp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace mercer {
+
+// The reduction r(x, z) over coordinates i.
+enum class Pair : int {
+    dot,              // sum x z
+    squared_distance, // sum (x - z)^2 through centred dot products, cancellation repaired
+    squared_direct,   // sum (x - z)^2 by differences; for few coordinates
+    l1,               // sum |x - z|
+    linf,             // max |x - z|
+    intersection,     // sum min(x, z)
+    chi2,             // sum 2 x z / (x + z), 0/0 = 0
+    chi2_distance,    // sum (x - z)^2 / (x + z), 0/0 = 0
+    jensen_shannon,   // sum (x log2((x+z)/x) + z log2((x+z)/z)) / 2
+    equal,            // number of coordinates with x == z
+};
+inline constexpr int kPairs = 10;
+
+// An elementwise step applied to the reduced value v.
+enum class Op : int {
+    affine,   // a v + b
+    integer,  // v^a, a a non-negative integer
+    power,    // v^a for v >= 0, a real
+    exp,      // e^v
+    tanh,     // tanh(v)
+    matern32, // (1 + u) e^-u,           u = a sqrt(v)
+    matern52, // (1 + u + u^2/3) e^-u,   u = a sqrt(v)
+    series,   // sum c_j v^j
+    is_zero,  // 1 if v == 0 else 0
+};
+
+struct Step {
+    Op op;
+    double a = 0.0;
+    double b = 0.0;
+    std::vector<double> c = {};
+};
+
+struct Formula {
+    Pair pair = Pair::dot;
+    std::vector<Step> steps;
+    // For squared_distance: the kernel falls at least like exp(-rate D^2), so entries with a large D^2
+    // need no repair. Zero means that D^2 itself must be relatively accurate.
+    double rate = 0.0;
+};
+
+} // namespace mercer

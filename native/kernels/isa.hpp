@@ -1,0 +1,54 @@
+// What one instruction set provides to the engine: tiles of a reduction, and elementwise steps.
+// Everything else (blocking, packing, threads) is written once and does not know which one runs.
+#pragma once
+
+#include "kernels/formula.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace mercer {
+
+// Coordinates are summed in registers a chunk at a time before the partial sum joins the total. It keeps a
+// panel's chunk in the first-level cache and the rounding error of long sums small. The chunks of a sum are
+// of equal length, about 1 KiB of each sample. (Internal linkage: see variant.cpp.)
+template <class T> static constexpr std::ptrdiff_t chunk(std::ptrdiff_t depth) {
+    constexpr std::ptrdiff_t most = 1024 / sizeof(T), slack = most / 4;
+    const std::ptrdiff_t chunks = depth <= most + slack ? 1 : (depth - slack + most - 1) / most;
+    return (depth + chunks - 1) / chunks;
+}
+
+template <class T> struct Isa {
+    int mr; // rows of a tile: a row panel stores coordinate k of mr samples side by side
+    int nr; // columns of a tile: a column panel does the same for nr samples
+    int strip; // rows and columns of a macro block, a multiple of mr and nr
+    // acc[mr][nr] (+)= reduction over `depth` coordinates of a row panel and a column panel; rows <= mr are live.
+    using Tile = void (*)(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first);
+    Tile tile[kPairs];
+    // sum of squares of each of the mr (nr) samples of a panel, in exactly the order in which tile() sums.
+    void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
+    void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);
+    // tile[i][j] <- the steps applied to max(0, (rows[i] + columns[j]) - 2 tile[i][j])
+    void (*distances)(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end,
+                      T* tile);
+    // sum (scale (x - z))^2 by differences; scale may be null.
+    T (*direct)(std::ptrdiff_t depth, const T* x, const T* z, const T* scale);
+    void (*apply)(const Step* step, const Step* end, T* values, std::size_t n);
+};
+
+struct InstructionSet {
+    const char* name;
+    bool (*available)();
+    const Isa<float>* f32;
+    const Isa<double>* f64;
+    template <class T> const Isa<T>& of() const;
+};
+template <> inline const Isa<float>& InstructionSet::of<float>() const { return *f32; }
+template <> inline const Isa<double>& InstructionSet::of<double>() const { return *f64; }
+
+// The set in use: the widest this processor has, unless select_instruction_set() named another.
+const InstructionSet& instruction_set();
+std::vector<const InstructionSet*> instruction_sets();
+void select_instruction_set(const char* name);
+
+} // namespace mercer

@@ -1,0 +1,37 @@
+// A formula bound to two sets of samples: blocks of the matrix k(x_i, z_j), computed in parallel.
+#pragma once
+
+#include "kernels/formula.hpp"
+#include "samples/source.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace mercer {
+
+template <class T> class Pairs {
+  public:
+    virtual ~Pairs() = default;
+    // out[r * stride + (j - first_column)] = k(x_i, z_j), i = index[r] (or first_row + r if index is null),
+    // for the `rows` rows and the columns first_column .. last_column - 1.
+    virtual void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
+                      Index stride) const = 0;
+    // The whole matrix of a set of samples with itself; exactly symmetric.
+    virtual void fill_symmetric(T* out, Index stride) const = 0;
+};
+
+// The sources' memory must outlive the result. `x` and `z` may be the same rows. The frame is copied.
+// Dense data, and sparse data where that is cheaper, go through packed panels (dense.cpp); other sparse
+// data through an inverted index (sparse.cpp).
+template <class T>
+std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
+
+template <class T>
+std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
+template <class T>
+std::unique_ptr<Pairs<T>> bind_sparse(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
+
+// True if the inverted index is expected to need less time than dense panels, or dense panels too much memory.
+template <class T> bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula);
+
+} // namespace mercer

@@ -1,0 +1,288 @@
+// The inner loops of the engine. This file is compiled once per instruction set; MERCER_ISA names the
+// namespace, MERCER_VECTOR_BYTES the register width and MERCER_TILE_ROWS the rows of a tile.
+// Only names of that namespace may be defined here: a shared inline function could otherwise be linked
+// from the widest variant and run on a processor that lacks it.
+#include "kernels/isa.hpp"
+#include "kernels/simd.hpp"
+
+namespace mercer::MERCER_ISA {
+
+struct Dot {
+    template <class S, class V> static V add(V acc, V a, V b) { return acc + a * b; }
+};
+struct SquaredDirect {
+    template <class S, class V> static V add(V acc, V a, V b) {
+        V d = a - b;
+        return acc + d * d;
+    }
+};
+struct L1 {
+    template <class S, class V> static V add(V acc, V a, V b) { return acc + S::abs(a - b); }
+};
+struct Linf {
+    template <class S, class V> static V add(V acc, V a, V b) { return S::max(acc, S::abs(a - b)); }
+};
+struct Intersection {
+    template <class S, class V> static V add(V acc, V a, V b) { return acc + S::min(a, b); }
+};
+// The smallest normal number in the denominator makes 0/0 = 0 and changes nothing else.
+template <class T> constexpr T kTiny = sizeof(T) == 4 ? T(1.17549435e-38) : T(2.2250738585072014e-308);
+struct Chi2 {
+    template <class S, class V> static V add(V acc, V a, V b) {
+        using T = decltype(a[0] + 0);
+        return acc + (a * b + a * b) / (a + b + S::splat(kTiny<T>));
+    }
+};
+struct Chi2Distance {
+    template <class S, class V> static V add(V acc, V a, V b) {
+        using T = decltype(a[0] + 0);
+        V d = a - b;
+        return acc + d * (d / (a + b + S::splat(kTiny<T>)));
+    }
+};
+// With r = min/max, the term is max ((1 + r) log2(1 + r) - r log2 r) / 2: a sum of non-negative parts.
+struct JensenShannon {
+    template <class S, class V> static V add(V acc, V a, V b) {
+        using T = decltype(a[0] + 0);
+        V one = S::splat(T(1));
+        V high = S::max(a, b);
+        V r = S::min(a, b) / (high + S::splat(kTiny<T>));
+        V u = one + r;
+        V log_u = S::log(u) + (r - (u - one)) / u;
+        V log_r = S::log(S::max(r, S::splat(kTiny<T>)));
+        return acc + high * (u * log_u - r * log_r) * S::splat(T(0.72134752044448170368));
+    }
+};
+struct Equal {
+    template <class S, class V> static V add(V acc, V a, V b) {
+        using T = decltype(a[0] + 0);
+        return acc + S::select(a == b, S::splat(T(1)), S::splat(T(0)));
+    }
+};
+
+template <class T> constexpr int kRows = MERCER_TILE_ROWS;
+template <class T> constexpr int kColumns = 2 * Simd<T>::lanes;
+
+template <class T, class Reduction, int R>
+void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
+    using S = Simd<T>;
+    using V = typename S::V;
+    constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
+    V c[R][2] = {};
+    for (std::ptrdiff_t k = 0; k < depth; ++k) {
+        V b0 = S::load(b), b1 = S::load(b + L);
+#pragma GCC unroll 16
+        for (int i = 0; i < R; ++i) {
+            V ai = S::splat(a[i]);
+            c[i][0] = Reduction::template add<S>(c[i][0], ai, b0);
+            c[i][1] = Reduction::template add<S>(c[i][1], ai, b1);
+        }
+        a += MR;
+        b += NR;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+        T* p = acc + i * NR;
+        if (!first) {
+            if constexpr (__is_same(Reduction, Linf)) {
+                c[i][0] = S::max(c[i][0], S::load(p));
+                c[i][1] = S::max(c[i][1], S::load(p + L));
+            } else {
+                c[i][0] = c[i][0] + S::load(p);
+                c[i][1] = c[i][1] + S::load(p + L);
+            }
+        }
+        S::store(p, c[i][0]);
+        S::store(p + L, c[i][1]);
+    }
+}
+
+// Panels are always MR wide, but only the live rows are computed: a single row costs a single row.
+template <class T, class Reduction, int R>
+void tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
+    if constexpr (R > 1) {
+        if (rows < R) return tile<T, Reduction, R - 1>(rows, depth, a, b, acc, first);
+    }
+    tile_rows<T, Reduction, R>(depth, a, b, acc, first);
+}
+
+// The chunked order of tile(), and its very instructions, so that the distance of a sample to itself is
+// exactly zero. `at(k, i)` gives coordinate k of sample i (or of a vector of samples).
+template <class T, int Count, class At>
+void squares(std::ptrdiff_t depth, At at, typename Simd<T>::V (&total)[Count]) {
+    using S = Simd<T>;
+    const std::ptrdiff_t step = chunk<T>(depth);
+    for (std::ptrdiff_t start = 0; start < depth; start += step) {
+        std::ptrdiff_t stop = start + step < depth ? start + step : depth;
+        typename S::V sum[Count] = {};
+        for (std::ptrdiff_t k = start; k < stop; ++k)
+#pragma GCC unroll 16
+            for (int i = 0; i < Count; ++i) sum[i] = Dot::add<S>(sum[i], at(k, i), at(k, i));
+#pragma GCC unroll 16
+        for (int i = 0; i < Count; ++i) total[i] = sum[i] + total[i];
+    }
+}
+// Whole vectors are loaded, so the panel must be followed by a vector's worth of readable memory.
+template <class T> void row_squares(std::ptrdiff_t depth, const T* a, T* out) {
+    constexpr int MR = kRows<T>, L = Simd<T>::lanes, count = (MR + L - 1) / L;
+    typename Simd<T>::V total[count] = {};
+    squares<T>(depth, [=](std::ptrdiff_t k, int i) { return Simd<T>::load(a + k * MR + i * L); }, total);
+    for (int i = 0; i < MR; ++i) out[i] = total[i / L][i % L];
+}
+template <class T> void column_squares(std::ptrdiff_t depth, const T* b, T* out) {
+    constexpr int NR = kColumns<T>, L = Simd<T>::lanes;
+    typename Simd<T>::V total[2] = {};
+    squares<T>(depth, [=](std::ptrdiff_t k, int j) { return Simd<T>::load(b + k * NR + j * L); }, total);
+    for (int j = 0; j < 2; ++j) Simd<T>::store(out + j * L, total[j]);
+}
+
+// sum (scale (x - z))^2 from the samples themselves, differences first: no cancellation.
+template <class T> T direct(std::ptrdiff_t depth, const T* x, const T* z, const T* scale) {
+    using S = Simd<T>;
+    constexpr std::ptrdiff_t L = S::lanes;
+    typename S::V sum[4] = {};
+    std::ptrdiff_t k = 0;
+    for (; k + 4 * L <= depth; k += 4 * L)
+#pragma GCC unroll 4
+        for (int u = 0; u < 4; ++u) {
+            auto d = S::load(x + k + u * L) - S::load(z + k + u * L);
+            if (scale) d = d * S::load(scale + k + u * L);
+            sum[u] = sum[u] + d * d;
+        }
+    T lanes[L], total = 0;
+    S::store(lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (std::ptrdiff_t j = 0; j < L; ++j) total += lanes[j];
+    for (; k < depth; ++k) {
+        T d = x[k] - z[k];
+        if (scale) d *= scale[k];
+        total += d * d;
+    }
+    return total;
+}
+
+// Applies the steps to U vectors held in registers; several at a time hide the latency of exp and log.
+template <class T, int U> void run(const Step* step, const Step* end, typename Simd<T>::V (&v)[U]) {
+    using S = Simd<T>;
+    using V = typename S::V;
+    const V one = S::splat(T(1)), zero = S::splat(T(0));
+    auto each = [&](auto f) {
+#pragma GCC unroll 4
+        for (int u = 0; u < U; ++u) v[u] = f(v[u]);
+    };
+    for (; step != end; ++step) {
+        const V a = S::splat(T(step->a)), b = S::splat(T(step->b));
+        switch (step->op) {
+        case Op::affine: each([=](V x) { return a * x + b; }); break;
+        case Op::exp: each([](V x) { return S::exp(x); }); break;
+        case Op::tanh: each([](V x) { return S::tanh(x); }); break;
+        case Op::integer: {
+            V base[U], result[U];
+            for (int u = 0; u < U; ++u) base[u] = v[u], result[u] = one;
+            for (auto e = static_cast<unsigned long long>(step->a); e; e >>= 1)
+                for (int u = 0; u < U; ++u) {
+                    if (e & 1) result[u] = result[u] * base[u];
+                    base[u] = base[u] * base[u];
+                }
+            for (int u = 0; u < U; ++u) v[u] = result[u];
+            break;
+        }
+        case Op::power:
+            if (step->a == 0.5)
+                each([](V x) { return S::sqrt(x); });
+            else
+                each([=](V x) { return S::select(x == zero, zero, S::exp(a * S::log(x))); });
+            break;
+        case Op::matern32:
+            each([=](V x) {
+                V t = a * S::sqrt(x);
+                return (one + t) * S::exp(-t);
+            });
+            break;
+        case Op::matern52:
+            each([=](V x) {
+                V t = a * S::sqrt(x);
+                return (one + t + t * t * S::splat(T(1.0 / 3))) * S::exp(-t);
+            });
+            break;
+        case Op::series:
+            each([=](V x) {
+                V p = zero;
+                for (std::size_t j = step->c.size(); j-- > 0;) p = p * x + S::splat(T(step->c.data()[j]));
+                return p;
+            });
+            break;
+        case Op::is_zero: each([=](V x) { return S::select(x == zero, one, zero); }); break;
+        }
+    }
+}
+
+template <class T> void apply(const Step* step, const Step* end, T* values, std::size_t n) {
+    using S = Simd<T>;
+    constexpr std::size_t L = S::lanes;
+    std::size_t i = 0;
+    typename S::V v[4], rest[1];
+    for (; i + 4 * L <= n; i += 4 * L) {
+        for (int u = 0; u < 4; ++u) v[u] = S::load(values + i + u * L);
+        run<T>(step, end, v);
+        for (int u = 0; u < 4; ++u) S::store(values + i + u * L, v[u]);
+    }
+    for (; i < n; i += L) {
+        T lanes[L] = {};
+        const std::size_t count = n - i < L ? n - i : L;
+        for (std::size_t j = 0; j < count; ++j) lanes[j] = values[i + j];
+        rest[0] = S::load(lanes);
+        run<T>(step, end, rest);
+        S::store(lanes, rest[0]);
+        for (std::size_t j = 0; j < count; ++j) values[i + j] = lanes[j];
+    }
+}
+
+template <class T>
+void distances(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end, T* tile) {
+    using S = Simd<T>;
+    using V = typename S::V;
+    constexpr int NR = kColumns<T>, L = S::lanes;
+    const V c0 = S::load(column_squares), c1 = S::load(column_squares + L), zero = S::splat(T(0));
+    auto distance = [=](T row, V column, V dot) { return S::max((row + column) - (dot + dot), zero); };
+    int i = 0;
+    for (; i + 2 <= rows; i += 2, tile += 2 * NR) {
+        V v[4] = {distance(row_squares[i], c0, S::load(tile)), distance(row_squares[i], c1, S::load(tile + L)),
+                  distance(row_squares[i + 1], c0, S::load(tile + NR)),
+                  distance(row_squares[i + 1], c1, S::load(tile + NR + L))};
+        run<T>(step, end, v);
+        for (int u = 0; u < 4; ++u) S::store(tile + u * L, v[u]);
+    }
+    if (i < rows) {
+        V v[2] = {distance(row_squares[i], c0, S::load(tile)), distance(row_squares[i], c1, S::load(tile + L))};
+        run<T>(step, end, v);
+        for (int u = 0; u < 2; ++u) S::store(tile + u * L, v[u]);
+    }
+}
+
+constexpr int strip(int mr, int nr, int wanted) {
+    int unit = nr;
+    while (unit % mr) unit += nr;
+    return (wanted + unit / 2) / unit * unit;
+}
+
+template <class T> constexpr Isa<T> table() {
+    constexpr int MR = kRows<T>, NR = kColumns<T>;
+    return Isa<T>{MR,
+                  NR,
+                  strip(MR, NR, sizeof(T) == 4 ? 192 : 144),
+                  {tile<T, Dot, MR>, tile<T, Dot, MR>, tile<T, SquaredDirect, MR>, tile<T, L1, MR>, tile<T, Linf, MR>,
+                   tile<T, Intersection, MR>, tile<T, Chi2, MR>, tile<T, Chi2Distance, MR>,
+                   tile<T, JensenShannon, MR>, tile<T, Equal, MR>},
+                  row_squares<T>,
+                  column_squares<T>,
+                  distances<T>,
+                  direct<T>,
+                  apply<T>};
+}
+
+extern const Isa<float> f32;
+extern const Isa<double> f64;
+const Isa<float> f32 = table<float>();
+const Isa<double> f64 = table<double>();
+
+} // namespace mercer::MERCER_ISA

@@ -1,0 +1,195 @@
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace mercer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPollEvery = std::chrono::milliseconds(50);
+
+int default_thread_count() {
+    if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+        int wanted = std::atoi(text);
+        if (wanted > 0) return wanted;
+    }
+#if defined(__linux__)
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+#endif
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// One round of work. It lives on the caller's stack; workers may touch it only while counted in `inside`.
+struct Job {
+    long count;
+    const std::function<void(long)>& task;
+    std::atomic<long> next{0};
+    std::atomic<bool> stop{false};
+    std::exception_ptr error;
+    std::mutex error_mutex;
+
+    Job(long n, const std::function<void(long)>& t) : count(n), task(t) {}
+
+    void fail(std::exception_ptr e) {
+        std::lock_guard lock(error_mutex);
+        if (!error) error = std::move(e);
+        stop = true;
+    }
+    // `between` runs on this thread after each task.
+    template <class F> void work(F between) {
+        for (long i; !stop && (i = next.fetch_add(1)) < count;) {
+            try {
+                task(i);
+                between();
+            } catch (...) {
+                fail(std::current_exception());
+            }
+        }
+    }
+};
+
+class Pool {
+  public:
+    void run(Job& job, int threads, const std::function<bool()>& interrupted) {
+        auto last = Clock::now();
+        auto poll = [&] {
+            if (!interrupted) return;
+            auto now = Clock::now();
+            if (now - last < kPollEvery) return;
+            last = now;
+            if (interrupted()) throw Interrupted();
+        };
+        std::unique_lock busy(busy_, std::try_to_lock);
+        if (threads < 2 || job.count < 2 || !busy) return job.work(poll); // a nested or concurrent call runs alone
+        int helpers = static_cast<int>(std::min<long>(threads, job.count)) - 1;
+        {
+            std::lock_guard lock(mutex_);
+            while (static_cast<int>(workers_.size()) < helpers)
+                workers_.emplace_back(&Pool::loop, this, static_cast<int>(workers_.size()), round_);
+            job_ = &job;
+            helpers_ = helpers;
+            inside_ = helpers;
+            ++round_;
+        }
+        wake_.notify_all();
+        job.work(poll);
+        std::unique_lock lock(mutex_);
+        while (inside_ > 0) {
+            done_.wait_for(lock, kPollEvery);
+            if (inside_ > 0 && !job.stop) {
+                lock.unlock();
+                try {
+                    poll();
+                } catch (...) {
+                    job.fail(std::current_exception());
+                }
+                lock.lock();
+            }
+        }
+        job_ = nullptr;
+    }
+
+    ~Pool() {
+        {
+            std::lock_guard lock(mutex_);
+            quit_ = true;
+            ++round_;
+        }
+        wake_.notify_all();
+        for (auto& worker : workers_) worker.join();
+    }
+
+  private:
+    void loop(int number, long seen) {
+        for (;;) {
+            Job* job = nullptr;
+            {
+                std::unique_lock lock(mutex_);
+                wake_.wait(lock, [&] { return round_ != seen; });
+                seen = round_;
+                if (quit_) return;
+                if (number < helpers_) job = job_;
+            }
+            if (!job) continue;
+            job->work([] {});
+            bool last;
+            {
+                std::lock_guard lock(mutex_);
+                last = --inside_ == 0;
+            }
+            if (last) done_.notify_one();
+        }
+    }
+
+    std::mutex busy_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    Job* job_ = nullptr;
+    int helpers_ = 0;
+    int inside_ = 0;
+    long round_ = 0;
+    bool quit_ = false;
+};
+
+std::atomic<int> g_threads{0};
+std::function<bool()> g_interrupted;
+Pool* g_pool = nullptr;
+std::once_flag g_once;
+
+// Threads do not survive fork(): the child starts with a fresh pool and leaks the parent's.
+void forget_pool() { g_pool = new Pool; }
+
+Pool& pool() {
+    std::call_once(g_once, [] {
+        g_pool = new Pool; // never destroyed: workers sleep until the process ends
+#if defined(__unix__) || defined(__APPLE__)
+        pthread_atfork(nullptr, nullptr, forget_pool);
+#endif
+    });
+    return *g_pool;
+}
+
+} // namespace
+
+int thread_count() {
+    int n = g_threads.load();
+    if (n == 0) {
+        n = default_thread_count();
+        g_threads = n;
+    }
+    return n;
+}
+
+void set_thread_count(int count) {
+    if (count < 1) throw std::invalid_argument("the number of threads must be at least 1, not " + std::to_string(count));
+    g_threads = count;
+}
+
+void set_interrupt_hook(std::function<bool()> hook) { g_interrupted = std::move(hook); }
+
+void parallel(long count, const std::function<void(long)>& task) {
+    if (count <= 0) return;
+    Job job(count, task);
+    pool().run(job, thread_count(), g_interrupted);
+    if (job.error) std::rethrow_exception(job.error);
+}
+
+} // namespace mercer

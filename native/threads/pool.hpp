@@ -1,0 +1,24 @@
+// A small pool of threads that shares out numbered tasks. Which thread runs a task never changes its result.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+
+namespace mercer {
+
+// Thrown out of parallel() when the interrupt hook asked to stop.
+struct Interrupted : std::runtime_error {
+    Interrupted() : std::runtime_error("interrupted") {}
+};
+
+// Runs task(0) .. task(count - 1), the caller taking part; returns when all are done. The first exception
+// thrown by a task is thrown again here, and the tasks not yet begun are dropped.
+void parallel(long count, const std::function<void(long)>& task);
+
+int thread_count();
+void set_thread_count(int count); // at least 1
+
+// Asked now and then by the thread that called parallel(); true means stop.
+void set_interrupt_hook(std::function<bool()> hook);
+
+} // namespace mercer

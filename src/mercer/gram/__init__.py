@@ -1,0 +1,125 @@
+"""The Gram matrix as an operator bound to data: rows, blocks, diagonal and products, never n by n unless asked.
+
+It knows a kernel and samples and nothing else; above all it never knows a label, so one Gram matrix and its row
+cache serve every problem on the same data.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _native
+from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import Pairs, StoredPairs
+from mercer.samples import Samples
+from mercer.samples.base import Array
+
+#: The budget of a row cache in bytes, unless another is given.
+DEFAULT_BUDGET = 256 * 2**20
+
+
+class Gram:
+    """K with K[i, j] = k(x_i, x_j). Made by ``k.gram(X, budget)``; threads may share it.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> K = Linear().gram(np.eye(3), budget=10**6)
+    >>> K.shape, K.rows([1]), K @ np.ones(3)
+    ((3, 3), array([[0., 1., 0.]]), array([1., 1., 1.]))
+    """
+
+    def __init__(self, kernel: Kernel, samples: Samples, budget: int = DEFAULT_BUDGET) -> None:
+        if budget < 0:
+            raise ValueError(f"the memory budget is a number of bytes >= 0, not {budget}")
+        kernel.check_resolved()
+        self.kernel = kernel
+        self.samples = kernel.samples(samples)
+        self.budget = int(budget)
+        self.pairs: Pairs = kernel.bind(self.samples, self.samples)
+        if self.pairs.shape[0] != self.pairs.shape[1]:
+            raise ValueError(f"a Gram matrix is square, but {kernel} gave shape {self.pairs.shape}")
+        self.cache = self._row_cache()
+
+    def _row_cache(self) -> _native.RowCacheF32 | _native.RowCacheF64 | None:
+        if isinstance(self.pairs, StoredPairs):
+            return None
+        make = _native.RowCacheF32 if self.dtype == np.float32 else _native.RowCacheF64
+        return make(len(self), self.budget)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.pairs.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.pairs.dtype
+
+    def rows(self, index: Any) -> Array:
+        """The rows at these positions, from the cache where they are known."""
+        which = self._positions(index)
+        if self.cache is None:
+            return self.pairs.block(which, slice(0, len(self)))
+        out = np.empty((len(which), len(self)), dtype=self.dtype)
+        missing = np.asarray(self.cache.get(which, out), dtype=np.int64)
+        if len(missing):
+            computed, place = np.unique(which[missing], return_inverse=True)
+            rows = self.pairs.block(computed, slice(0, len(self)))
+            self.cache.put(computed, rows)
+            out[missing] = rows[place]
+        return out
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """The entries at these rows and columns."""
+        left, right = self._positions(rows), self._positions(columns)
+        if len(right) and (np.diff(right) == 1).all():
+            return self.pairs.block(left, slice(int(right[0]), int(right[-1]) + 1))
+        return self.kernel.bind(self.samples.take(left), self.samples.take(right)).dense()
+
+    @cached_property
+    def _diagonal(self) -> Array:
+        return self.kernel.diag_of(self.samples).astype(self.dtype, copy=False)
+
+    def diag(self) -> Array:
+        """k(x_i, x_i) for every sample."""
+        return self._diagonal.copy()
+
+    def __matmul__(self, V: Any) -> Array:
+        """K @ V for a vector or matrix V, streamed in blocks of a few megabytes."""
+        V = np.asarray(V)
+        if V.shape[:1] != (len(self),):
+            raise ValueError(f"K is {len(self)} by {len(self)}, so V must have {len(self)} rows, but its shape is {V.shape}")
+        return self.pairs.product(V)
+
+    def to_dense(self) -> Array:
+        """The whole matrix in memory, exactly symmetric: n * n * itemsize bytes."""
+        return self.pairs.dense()
+
+    @property
+    def exact(self) -> Gram:
+        """The same matrix computed in float64."""
+        if self.dtype == np.float64:
+            return self
+        return Gram(self.kernel, self.samples.astype(np.float64), self.budget)
+
+    def _positions(self, index: Any) -> NDArray[np.int64]:
+        if isinstance(index, slice):
+            return np.arange(len(self))[index]
+        which = np.atleast_1d(np.asarray(index))
+        if which.dtype == bool and which.shape == (len(self),):
+            return np.flatnonzero(which)
+        if which.ndim != 1 or (which.size and which.dtype.kind not in "iu"):
+            raise TypeError(f"rows are chosen by a slice, by integers or by a mask of {len(self)} booleans, not {index!r}")
+        which = which.astype(np.int64)
+        if which.size and (which.min() < -len(self) or which.max() >= len(self)):
+            raise IndexError(f"positions must lie in 0 .. {len(self) - 1}, but got {which.min()} .. {which.max()}")
+        return np.where(which < 0, which + len(self), which)
+
+    def __repr__(self) -> str:
+        return f"Gram({self.kernel!r}, {len(self)} samples, {self.dtype})"

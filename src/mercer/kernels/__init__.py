@@ -1,0 +1,107 @@
+"""Kernels and their algebra: immutable values that compare samples.
+
+>>> k = 2 * Gaussian(sigma=1) + Linear() ** 2
+>>> k
+2 * Gaussian(sigma=1) + Linear() ** 2
+>>> k.validity
+'psd'
+"""
+
+from mercer.kernels.base import (
+    Centered,
+    Constant,
+    Exp,
+    FeaturesError,
+    Kernel,
+    Normalized,
+    OnColumns,
+    OnMap,
+    Power,
+    Product,
+    Scaled,
+    Sum,
+    UnresolvedKernelError,
+    exp,
+)
+from mercer.kernels.distances import (
+    L1,
+    L2,
+    Chi2Distance,
+    Distance,
+    Exponential,
+    HellingerDistance,
+    Linf,
+    Mahalanobis,
+    NegativeDistance,
+)
+from mercer.kernels.given import Custom, Precomputed
+from mercer.kernels.histograms import Categorical, Chi2, Delta, Hellinger, Intersection, JensenShannon
+from mercer.kernels.maps import L1Normalized, Lift, Map, Monomials, Polar, Quadratic, Squares
+from mercer.kernels.named import named_kernel
+from mercer.kernels.repair import Repaired, repair
+from mercer.kernels.vectors import (
+    Cosine,
+    FeatureMap,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    PowerSeries,
+    RationalQuadratic,
+    Sigmoid,
+)
+
+__all__ = [
+    "L1",
+    "L2",
+    "Categorical",
+    "Centered",
+    "Chi2",
+    "Chi2Distance",
+    "Constant",
+    "Cosine",
+    "Custom",
+    "Delta",
+    "Distance",
+    "Exp",
+    "Exponential",
+    "FeatureMap",
+    "FeaturesError",
+    "Gaussian",
+    "Hellinger",
+    "HellingerDistance",
+    "Intersection",
+    "JensenShannon",
+    "Kernel",
+    "L1Normalized",
+    "Laplacian",
+    "Lift",
+    "Linear",
+    "Linf",
+    "Mahalanobis",
+    "Map",
+    "Matern",
+    "Monomials",
+    "NegativeDistance",
+    "Normalized",
+    "OnColumns",
+    "OnMap",
+    "Polar",
+    "Polynomial",
+    "Power",
+    "PowerSeries",
+    "Precomputed",
+    "Product",
+    "Quadratic",
+    "RationalQuadratic",
+    "Repaired",
+    "Scaled",
+    "Sigmoid",
+    "Squares",
+    "Sum",
+    "UnresolvedKernelError",
+    "exp",
+    "named_kernel",
+    "repair",
+]

@@ -1,0 +1,317 @@
+"""Distances, and the kernels made of a distance: exp(-D^p / beta) and -D^p.
+
+Each distance D gives D or D^2 as a formula of the native engine, and knows for which powers p the kernel
+exp(-D^p / beta) is positive semi-definite: for p up to ``psd_power``, because then D^p is conditionally negative
+definite (Schoenberg 1938).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from mercer._native import Op, Pair
+from mercer.kernels.base import Validity
+from mercer.kernels.histograms import histograms
+from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, positive, vectors
+from mercer.kernels.pairs import FunctionPairs, Pairs, Rows, Step, step
+from mercer.samples import Samples, SparseVectors, Vectors
+from mercer.samples.base import Array
+
+
+class FrozenArray:
+    """An array as an immutable value: compared and hashed by its contents."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.array(array, dtype=np.float64)
+        self.array.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FrozenArray) and np.array_equal(self.array, other.array)
+
+    def __hash__(self) -> int:
+        return hash((self.array.shape, self.array.tobytes()))
+
+    def __repr__(self) -> str:
+        return np.array2string(self.array, separator=", ", threshold=16)
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance of two vectors. A subclass gives the reduction and what power of D that reduction is."""
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        return vectors(x)
+
+    def reduction(self, width: int) -> Pair:
+        raise NotImplementedError(f"{type(self).__name__} must name its reduction")
+
+    @property
+    def order(self) -> int:
+        """1 if the reduction gives D, 2 if it gives D squared."""
+        return 2
+
+    @property
+    def psd_power(self) -> float:
+        """exp(-D^p / beta) is PSD for 0 < p <= this."""
+        return 0.0
+
+    @property
+    def indefinite_power(self) -> float:
+        """exp(-D^p / beta) is not PSD for p > this."""
+        return 2.0
+
+
+@dataclass(frozen=True)
+class L1(Distance):
+    """D = sum |x_i - z_i|
+
+    >>> Exponential(L1(), power=1)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.1353]])
+    """
+
+    def reduction(self, width: int) -> Pair:
+        return Pair.l1
+
+    @property
+    def order(self) -> int:
+        return 1
+
+    @property
+    def psd_power(self) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class L2(Distance):
+    """D^2 = sum (x_i - z_i)^2
+
+    >>> Exponential(L2(), beta=2.0)([[0.0]], [[1.0]]).round(4)
+    array([[0.6065]])
+    """
+
+    def reduction(self, width: int) -> Pair:
+        return distance_pair(width)
+
+    @property
+    def psd_power(self) -> float:
+        return 2.0
+
+
+@dataclass(frozen=True)
+class Linf(Distance):
+    """D = max |x_i - z_i|
+
+    >>> Exponential(Linf(), power=1)([[0.0, 0.0]], [[1.0, 2.0]]).round(4)
+    array([[0.1353]])
+    """
+
+    def reduction(self, width: int) -> Pair:
+        return Pair.linf
+
+    @property
+    def order(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True)
+class Chi2Distance(Distance):
+    """D^2 = sum (h_i - h'_i)^2 / (h_i + h'_i), 0/0 = 0, of histograms.
+
+    >>> Exponential(Chi2Distance())([[1.0, 0.0]], [[0.0, 0.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        return histograms(x, self)
+
+    def reduction(self, width: int) -> Pair:
+        return Pair.chi2_distance
+
+    @property
+    def psd_power(self) -> float:
+        return 2.0
+
+
+@dataclass(frozen=True)
+class HellingerDistance(Distance):
+    """D^2 = sum (sqrt(h_i) - sqrt(h'_i))^2, of histograms.
+
+    >>> Exponential(HellingerDistance())([[4.0]], [[1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        return histograms(x, self).map(np.sqrt)
+
+    def reduction(self, width: int) -> Pair:
+        return distance_pair(width)
+
+    @property
+    def psd_power(self) -> float:
+        return 2.0
+
+
+@dataclass(frozen=True, init=False)
+class Mahalanobis(Distance):
+    """D^2 = (x - z)' S^-1 (x - z) with S positive definite, or ``factor=L`` where S = L L'.
+
+    >>> import numpy as np
+    >>> Exponential(Mahalanobis(np.diag([4.0, 1.0])))([[2.0, 0.0]], [[0.0, 0.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    factor: FrozenArray
+
+    def __init__(self, S: Any = None, *, factor: Any = None) -> None:
+        if (S is None) == (factor is None):
+            raise ValueError("Mahalanobis takes the matrix S or a factor L with S = L L', exactly one of them")
+        given = np.asarray(S if factor is None else factor, dtype=np.float64)
+        if given.ndim != 2 or given.shape[0] != given.shape[1] or not np.isfinite(given).all():
+            raise ValueError(f"Mahalanobis needs a finite square matrix but got shape {given.shape}")
+        if factor is None:
+            if not np.allclose(given, given.T):
+                raise ValueError("S must be symmetric; give (S + S.T) / 2 if it is so up to rounding")
+            try:
+                given = cholesky((given + given.T) / 2, lower=True)
+            except np.linalg.LinAlgError:
+                lowest = float(np.linalg.eigvalsh(given)[0])
+                raise ValueError(f"S must be positive definite, but its smallest eigenvalue is {lowest:g}") from None
+        elif np.linalg.matrix_rank(given) < len(given):
+            raise ValueError("the factor L must be invertible")
+        object.__setattr__(self, "factor", FrozenArray(given))
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        """L^-1 (x - mean): Euclidean distances of these are the distances wanted."""
+        L = self.factor.array
+        X = vectors(x).dense()
+        if X.shape[1] != len(L):
+            raise ValueError(f"S is {len(L)} by {len(L)} but the data have {X.shape[1]} columns")
+        if (np.tril(L) == L).all():
+            white = solve_triangular(L, X.T.astype(np.float64), lower=True).T
+        else:
+            white = np.linalg.solve(L, X.T.astype(np.float64)).T
+        return Vectors(np.ascontiguousarray(white))
+
+    def reduction(self, width: int) -> Pair:
+        return distance_pair(width)
+
+    @property
+    def psd_power(self) -> float:
+        return 2.0
+
+
+class _OfDistance(VectorKernel):
+    """A kernel that is a function of D^power; ``distance`` is a Distance or a user's function of two blocks."""
+
+    distance: Any
+    power: float
+
+    def check(self) -> None:
+        object.__setattr__(self, "power", positive("power", self.power))
+        if isinstance(self.distance, type) and issubclass(self.distance, Distance):
+            raise TypeError(f"give a distance, {self.distance.__name__}(), not the class {self.distance.__name__}")
+        if not isinstance(self.distance, Distance) and not callable(self.distance):
+            raise TypeError(
+                "the distance must be L1(), L2(), Linf(), Chi2Distance(), HellingerDistance(), Mahalanobis(S) "
+                f"or a function of two arrays of samples, not {self.distance!r}"
+            )
+
+    def after(self) -> list[Step]:
+        """The steps from D^power to the kernel."""
+        raise NotImplementedError
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        return self.distance.prepare(x) if isinstance(self.distance, Distance) else vectors(x)
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        exponent = self.power / self.distance.order
+        raised = [] if exponent == 1 else [step(Op.power, exponent)]
+        return self.distance.reduction(width), [*raised, *self.after()]
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        if isinstance(self.distance, Distance):
+            return super().bind(x, z)
+        a, b = x.dense(), z.dense()
+
+        def block(rows: Rows, columns: slice) -> Array:
+            D = np.asarray(self.distance(a[rows], b[columns]))
+            if D.shape != (len(a[rows]), len(b[columns])):
+                raise ValueError(
+                    f"the distance function returned shape {D.shape} for {len(a[rows])} and {len(b[columns])} samples; "
+                    "it takes two arrays and returns the matrix of distances"
+                )
+            return np.asarray(D**self.power)
+
+        dtype = np.result_type(x.dtype, z.dtype)
+        return FunctionPairs((len(x), len(z)), dtype, x is z, block).then(*self.after())
+
+    def known(self, below: Validity) -> Validity:
+        """``below`` if D^power is known to be conditionally negative definite."""
+        if not isinstance(self.distance, Distance):
+            return "unknown"
+        if self.power <= self.distance.psd_power:
+            return below
+        return "indefinite" if self.power > self.distance.indefinite_power else "unknown"
+
+
+@dataclass(frozen=True, repr=False)
+class Exponential(_OfDistance, Unit):
+    """The generalised Gaussian of a distance: k(x, z) = exp(-D(x, z)^power / beta)
+
+    PSD for L2, chi-square, Hellinger and Mahalanobis distances with 0 < power <= 2 and for L1 with power <= 1;
+    not known for L1 with a larger power nor for Linf; for powers above 2 it is not.
+
+    >>> Exponential(L1(), power=1).validity, Exponential(L1(), power=2).validity
+    ('psd', 'unknown')
+    """
+
+    distance: Any
+    beta: float = 1.0
+    power: float = 2.0
+
+    def __post_init__(self) -> None:
+        self.check()
+        object.__setattr__(self, "beta", positive("beta", self.beta))
+
+    @property
+    def validity(self) -> Validity:
+        return self.known("psd")
+
+    def after(self) -> list[Step]:
+        return [step(Op.affine, -1 / self.beta), step(Op.exp)]
+
+    def rate(self, width: int) -> float:
+        return 1 / self.beta if self.power == 2 else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class NegativeDistance(_OfDistance):
+    """k(x, z) = -D(x, z)^power: conditionally positive definite where exp(-D^power) is PSD.
+
+    >>> NegativeDistance(L2())([[0.0]], [[3.0]])
+    array([[-9.]])
+    >>> NegativeDistance(L2()).validity, exp(NegativeDistance(L2())).validity
+    ('cpd', 'psd')
+    """
+
+    distance: Any
+    power: float = 2.0
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    @property
+    def validity(self) -> Validity:
+        return self.known("cpd")
+
+    def after(self) -> list[Step]:
+        return [step(Op.affine, -1.0)]
+
+    def diag_of(self, x: Samples) -> Array:
+        self.prepare(x)
+        return np.zeros(len(x))
+

@@ -1,0 +1,201 @@
+"""Kernels of histograms and of categories: entries are counts, masses or labels rather than coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native import Op, Pair
+from mercer.kernels.base import Validity
+from mercer.kernels.leaf import Unit, VectorKernel, integer, vectors
+from mercer.kernels.pairs import NativePairs, Pairs, Step, step
+from mercer.samples import Objects, Samples, SparseVectors, Table, Vectors
+from mercer.samples.base import Array
+from mercer.samples.table import codes
+
+
+def histograms(x: Samples, kernel: Any) -> Vectors | SparseVectors:
+    """These samples as vectors without negative entries."""
+    v = vectors(x)
+    lowest = v.lowest()
+    if lowest < 0:
+        raise ValueError(
+            f"Negative values in data: {kernel} compares histograms, whose entries must be >= 0, but the smallest entry "
+            f"is {lowest:g}; shift or clip the data, or use a kernel of vectors"
+        )
+    return v
+
+
+class HistogramKernel(VectorKernel):
+    """A sum over bins, positive semi-definite on histograms with entries >= 0."""
+
+    @property
+    def validity(self) -> Validity:
+        return "psd"
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        return histograms(x, self)
+
+    def diag_of(self, x: Samples) -> Array:
+        """For all of these, a bin compared with itself gives its mass."""
+        return self.prepare(x).totals()
+
+
+@dataclass(frozen=True, repr=False)
+class Intersection(HistogramKernel):
+    """Histogram intersection: k(h, h') = sum min(h_i, h'_i)
+
+    For integer histograms with entries up to ``levels``, the features are the unary codes of the entries.
+
+    >>> Intersection()([[3.0, 1.0]], [[5.0, 0.0]])
+    array([[3.]])
+    >>> Intersection(levels=3).features([[2, 1]])
+    array([[1., 1., 0., 1., 0., 0.]])
+    """
+
+    levels: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.levels is not None:
+            object.__setattr__(self, "levels", integer("levels", self.levels, 1))
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        return Pair.intersection, []
+
+    def features_of(self, x: Samples) -> Array:
+        if self.levels is None:
+            raise ValueError(
+                "the explicit map of Intersection() needs the largest entry: give Intersection(levels=...), "
+                "and integer histograms"
+            )
+        X = self.prepare(x).dense()
+        if (X != np.floor(X)).any() or (X > self.levels).any():
+            raise ValueError(
+                f"the unary code of {self} is for whole numbers from 0 to {self.levels}, but the data hold "
+                f"{'fractions' if (X != np.floor(X)).any() else f'{X.max():g}'}"
+            )
+        return (X[:, :, None] > np.arange(self.levels)).reshape(len(X), -1).astype(X.dtype)
+
+
+@dataclass(frozen=True, repr=False)
+class Chi2(HistogramKernel):
+    """The additive chi-square kernel: k(h, h') = sum 2 h_i h'_i / (h_i + h'_i), 0/0 = 0
+
+    >>> Chi2()([[1.0, 0.0]], [[1.0, 0.0]])
+    array([[1.]])
+    """
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        return Pair.chi2, []
+
+
+@dataclass(frozen=True, repr=False)
+class Hellinger(HistogramKernel):
+    """Bhattacharyya's coefficient: k(h, h') = sum sqrt(h_i h'_i)
+
+    >>> Hellinger()([[4.0, 1.0]], [[9.0, 0.0]])
+    array([[6.]])
+    """
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        return histograms(x, self).map(np.sqrt)
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        return Pair.dot, []
+
+    def diag_of(self, x: Samples) -> Array:
+        return histograms(x, self).totals()
+
+    def features_of(self, x: Samples) -> Array:
+        return self.prepare(x).dense()
+
+
+@dataclass(frozen=True, repr=False)
+class JensenShannon(HistogramKernel):
+    """k(h, h') = 1/2 sum (h_i log2((h_i + h'_i) / h_i) + h'_i log2((h_i + h'_i) / h'_i)), 0 log 0 = 0
+
+    >>> JensenShannon()([[1.0, 1.0]], [[1.0, 0.0]])
+    array([[1.]])
+    """
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        return Pair.jensen_shannon, []
+
+
+class Matching(VectorKernel):
+    """Compares entries for equality only, so they need not be numbers."""
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        a, b = coded(x, z)
+        pair, steps = self.formula(a.width)
+        return NativePairs(a, b, pair, steps)
+
+
+def coded(x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
+    """Both samples with every distinct value replaced by a number, the same number in both."""
+    if not isinstance(x, (Table, Objects)) and not isinstance(z, (Table, Objects)):
+        a = vectors(x)
+        b = a if x is z else vectors(z)
+    elif x is z:
+        a = b = Vectors(codes(_as_table(x))[0])
+    else:
+        left, right = (Vectors(values) for values in codes(_as_table(x), _as_table(z)))
+        a, b = left, right
+    if a.width != b.width:
+        raise ValueError(f"X has {a.width} columns and Z has {b.width}; they must have the same")
+    return a, b
+
+
+def _as_table(x: Samples) -> Table:
+    if isinstance(x, Table):
+        return x
+    if isinstance(x, Objects):
+        column = np.empty(len(x), dtype=object)
+        column[:] = x.items
+        return Table((column,), None)
+    X = vectors(x).dense()
+    return Table(tuple(X[:, i] for i in range(X.shape[1])), None)
+
+
+@dataclass(frozen=True, repr=False)
+class Categorical(Matching, Unit):
+    """The share of columns in which two samples agree: k(x, z) = mean of [x_i = z_i]
+
+    The entries may be numbers or labels; usually picked from a table with ``Categorical().on("column")``.
+
+    >>> Categorical()([["red", "small"], ["red", "large"]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    @property
+    def validity(self) -> Validity:
+        return "psd"
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        return Pair.equal, [step(Op.affine, 1 / width)]
+
+    def diag_of(self, x: Samples) -> Array:
+        return np.ones(len(x))
+
+
+@dataclass(frozen=True, repr=False)
+class Delta(Matching, Unit):
+    """1 if two samples are equal in every column, else 0: adding a multiple of it lifts all eigenvalues.
+
+    >>> Delta()([[1.0, 2.0], [1.0, 3.0]])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    @property
+    def validity(self) -> Validity:
+        return "psd"
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        return Pair.equal, [step(Op.affine, 1.0, -width), step(Op.is_zero)]
+
+    def diag_of(self, x: Samples) -> Array:
+        return np.ones(len(x))

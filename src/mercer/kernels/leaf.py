@@ -1,0 +1,94 @@
+"""Kernels that are one formula of the native engine: a reduction over coordinates and a few elementwise steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._native import Pair
+from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import NativePairs, Pairs, Step
+from mercer.samples import Samples, SparseVectors, Vectors
+from mercer.samples.base import Array
+
+
+class VectorKernel(Kernel):
+    """A kernel of vectors. A subclass gives ``formula`` and, if the data need a change first, ``prepare``."""
+
+    def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        """The vectors as the formula wants them."""
+        return vectors(x)
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        """The reduction and the steps, for vectors of this width."""
+        raise NotImplementedError(f"{type(self).__name__} must give its formula")
+
+    def rate(self, width: int) -> float:
+        """If k falls at least like exp(-rate D^2) with the distance D, that rate; else 0."""
+        return 0.0
+
+    def scale(self, width: int) -> Any:
+        """Factors by which the columns are multiplied, or None."""
+        return None
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        a = self.prepare(x)
+        b = a if x is z else self.prepare(z)
+        if a.width != b.width:
+            raise ValueError(
+                f"{self} compares vectors of equal length, but X has {a.width} columns and Z has {b.width}"
+            )
+        pair, steps = self.formula(a.width)
+        return NativePairs(a, b, pair, steps, self.rate(a.width), self.scale(a.width))
+
+
+class Unit(VectorKernel):
+    """A kernel with k(x, x) = 1 for every x."""
+
+    def diag_of(self, x: Samples) -> Array:
+        self.prepare(x)
+        return np.ones(len(x))
+
+
+def vectors(x: Samples) -> Vectors | SparseVectors:
+    """These samples as vectors, or a message saying what they are instead."""
+    if isinstance(x, (Vectors, SparseVectors)):
+        return x
+    return Vectors(x.dense())
+
+
+def distance_pair(width: int) -> Pair:
+    """Up to 16 coordinates, differences cost no more than centred dot products and lose nothing."""
+    return Pair.squared_direct if width <= 16 else Pair.squared_distance
+
+
+def positive(name: str, value: Any, *, zero: bool = False) -> float:
+    """The value as a float, if it is a positive (or non-negative) finite number."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = np.nan
+    if not np.isfinite(result) or result < 0 or (result == 0 and not zero):
+        raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, not {value!r}")
+    return result
+
+
+def integer(name: str, value: Any, least: int) -> int:
+    """The value as an int, if it is a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or value != int(value):
+        raise ValueError(f"{name} must be an integer, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {value!r}")
+    return int(value)
+
+
+def finite(name: str, value: Any) -> float:
+    """The value as a float, if it is a finite number."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = np.nan
+    if not np.isfinite(result):
+        raise ValueError(f"{name} must be a finite number, not {value!r}")
+    return result

@@ -1,0 +1,139 @@
+"""Explicit feature maps: functions of whole arrays, usable in ``FeatureMap(phi)`` and ``k.on(map)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+
+from mercer.samples.base import Array
+
+#: An explicit map of more columns than this is refused rather than tried.
+MOST_FEATURES = 10_000_000
+
+
+@dataclass(frozen=True)
+class Map:
+    """A feature map: called with an array of one sample per row, it returns one of the same number of rows."""
+
+    def __call__(self, X: Any) -> Array:
+        return self.features(np.asarray(X))
+
+    def features(self, X: Array) -> Array:
+        raise NotImplementedError(f"{type(self).__name__} must give its features")
+
+
+@dataclass(frozen=True)
+class Lift(Map):
+    """x -> (x, x^2): the line lifted to a parabola.
+
+    >>> Lift()([[3.0]])
+    array([[3., 9.]])
+    """
+
+    def features(self, X: Array) -> Array:
+        return np.hstack([X, X**2])
+
+
+@dataclass(frozen=True)
+class Polar(Map):
+    """(x1, x2) -> (r, theta): polar coordinates of the plane.
+
+    >>> Polar()([[0.0, 2.0]]).round(4)
+    array([[2.    , 1.5708]])
+    """
+
+    def features(self, X: Array) -> Array:
+        if X.shape[1] != 2:
+            raise ValueError(f"Polar takes points of the plane (2 columns) but got {X.shape[1]} columns")
+        return np.stack([np.hypot(X[:, 0], X[:, 1]), np.arctan2(X[:, 1], X[:, 0])], axis=1)
+
+
+@dataclass(frozen=True)
+class Squares(Map):
+    """x -> (x1^2, ..., xd^2).
+
+    >>> Squares()([[2.0, 3.0]])
+    array([[4., 9.]])
+    """
+
+    def features(self, X: Array) -> Array:
+        return np.asarray(X**2)
+
+
+@dataclass(frozen=True)
+class Quadratic(Map):
+    """x -> (1, x1, ..., xd, x1^2, ..., xd^2).
+
+    >>> Quadratic()([[2.0, 3.0]])
+    array([[1., 2., 3., 4., 9.]])
+    """
+
+    def features(self, X: Array) -> Array:
+        return np.hstack([np.ones((len(X), 1), X.dtype), X, X**2])
+
+
+@dataclass(frozen=True)
+class Monomials(Map):
+    """All monomials up to a degree, weighted so that the inner product is (1 + x.z)^degree.
+
+    With ``redundant=True``, every ordered product x_i x_j ... separately and unweighted: 1 + d + d^2 + ... entries,
+    whose inner product is 1 + x.z + (x.z)^2 + ...
+
+    >>> Monomials(2)([[1.0, 2.0]]).shape, Monomials(3, redundant=True)([[1.0, 2.0]]).shape
+    ((1, 6), (1, 15))
+    """
+
+    degree: int
+    redundant: bool = False
+
+    def features(self, X: Array) -> Array:
+        if not self.redundant:
+            return monomials(X, self.degree, 1.0, 1.0)
+        blocks = [np.ones((len(X), 1), X.dtype)]
+        for _ in range(self.degree):
+            blocks.append(np.einsum("ni,nj->nij", blocks[-1], X).reshape(len(X), -1))
+        return np.hstack(blocks)
+
+
+@dataclass(frozen=True)
+class L1Normalized(Map):
+    """h -> h / sum h: histograms of equal mass; a histogram of no mass stays as it is.
+
+    >>> L1Normalized()([[1.0, 3.0]])
+    array([[0.25, 0.75]])
+    """
+
+    def features(self, X: Array) -> Array:
+        mass = np.abs(X).sum(axis=1, keepdims=True)
+        return np.asarray(X / np.where(mass > 0, mass, 1))
+
+
+def homogeneous(X: Array, degree: int) -> Array:
+    """The monomials of exactly this degree, weighted so that the inner product is (x.z)^degree."""
+    n, d = X.shape
+    count = comb(d + degree - 1, degree)
+    if count > MOST_FEATURES:
+        raise ValueError(
+            f"the explicit map of degree {degree} in {d} columns has {count} features, more than {MOST_FEATURES}; "
+            "use the kernel itself"
+        )
+    out = np.empty((n, count), dtype=X.dtype)
+    for j, choice in enumerate(combinations_with_replacement(range(d), degree)):
+        repeats = np.unique(choice, return_counts=True)[1] if choice else []
+        weight = factorial(degree)
+        for times in repeats:
+            weight //= factorial(int(times))
+        out[:, j] = np.sqrt(weight) * np.prod(X[:, list(choice)], axis=1)
+    return out
+
+
+def monomials(X: Array, degree: int, c: float, gamma: float) -> Array:
+    """The monomials up to this degree, weighted so that the inner product is (gamma x.z + c)^degree."""
+    lowest = degree if c == 0 else 0
+    return np.hstack(
+        [np.sqrt(comb(degree, j) * c ** (degree - j) * gamma**j) * homogeneous(X, j) for j in range(lowest, degree + 1)]
+    ).astype(X.dtype, copy=False)

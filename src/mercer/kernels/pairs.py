@@ -1,0 +1,237 @@
+"""A kernel bound to two sets of samples: the matrix k(x_i, z_j), computed block by block and never stored.
+
+Kernels make these with ``kernel.bind(X, Z)``; Gram matrices and expansions only ever ask them for blocks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _native
+from mercer.samples import SparseVectors, Vectors
+from mercer.samples.base import Array
+
+#: Rows of a matrix: a contiguous range, or positions in any order.
+Rows = slice | NDArray[np.int64]
+Step = tuple[_native.Op, float, float, Sequence[float]]
+
+#: Temporary blocks, wherever one is needed, take about this many bytes.
+BLOCK_BYTES = 16 * 2**20
+
+
+def step(op: _native.Op, a: float = 0.0, b: float = 0.0, c: Sequence[float] = ()) -> Step:
+    return op, float(a), float(b), [float(x) for x in c]
+
+
+def empty(shape: tuple[int, int], dtype: Any) -> Array:
+    """An uninitialised array that starts on a cache line, so that tiles of it do not straddle two."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    memory = np.empty(size + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def chunks(rows: int, row_bytes: int) -> list[slice]:
+    """Consecutive ranges of rows, each of about BLOCK_BYTES."""
+    height = max(1, BLOCK_BYTES // max(1, row_bytes))
+    return [slice(i, min(i + height, rows)) for i in range(0, rows, height)]
+
+
+def part(rows: Rows, within: slice) -> Rows:
+    """The rows at positions ``within`` of a selection of rows."""
+    if isinstance(rows, slice):
+        return slice(rows.start + within.start, rows.start + within.stop)
+    return rows[within]
+
+
+class Pairs(ABC):
+    """The matrix of k(x_i, z_j). ``same`` says that x and z are the same samples, so that it is symmetric."""
+
+    def __init__(self, shape: tuple[int, int], dtype: Any, same: bool) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.same = same
+
+    @abstractmethod
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        """Writes the block at these rows and columns into ``out``, whose rows are contiguous."""
+
+    def fill_symmetric(self, out: Array) -> None:
+        """Writes the whole matrix, exactly symmetric; only where ``same``."""
+        self.fill(out, slice(0, self.shape[0]), slice(0, self.shape[1]))
+
+    def then(self, *steps: Step) -> Pairs:
+        """The matrix with elementwise steps applied to every entry."""
+        return Stepped(self, steps)
+
+    def block(self, rows: Rows, columns: slice) -> Array:
+        """The block at these rows and columns, in a new array."""
+        height = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        out = empty((height, columns.stop - columns.start), self.dtype)
+        self.fill(out, rows, columns)
+        return out
+
+    def dense(self) -> Array:
+        """The whole matrix, in a new array."""
+        out = empty(self.shape, self.dtype)
+        if self.same:
+            self.fill_symmetric(out)
+        else:
+            self.fill(out, slice(0, self.shape[0]), slice(0, self.shape[1]))
+        return out
+
+    def product(self, V: Array) -> Array:
+        """The matrix times V, streamed: never more than a block of it exists."""
+        out = np.empty((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
+        everything = slice(0, self.shape[1])
+        for rows in chunks(self.shape[0], self.shape[1] * self.dtype.itemsize):
+            out[rows] = self.block(rows, everything) @ V
+        return out
+
+    def adjust(
+        self, inner: Pairs, out: Array, rows: Rows, columns: slice, change: Callable[[Array, Rows, slice], None]
+    ) -> None:
+        """Fills from ``inner`` and lets ``change`` edit the result in place, a block of rows at a time."""
+        for within in chunks(len(out), out.shape[1] * out.itemsize):
+            some = part(rows, within)
+            inner.fill(out[within], some, columns)
+            change(out[within], some, columns)
+
+
+class NativePairs(Pairs):
+    """A formula of the native engine: a reduction over coordinates, then elementwise steps, fused."""
+
+    def __init__(
+        self,
+        x: Vectors | SparseVectors,
+        z: Vectors | SparseVectors,
+        pair: _native.Pair,
+        steps: Sequence[Step],
+        rate: float = 0.0,
+        scale: NDArray[np.float64] | None = None,
+    ) -> None:
+        super().__init__((len(x), len(z)), np.result_type(x.dtype, z.dtype), x is z)
+        self.x, self.z, self.pair, self.steps, self.rate, self.scale = x, z, pair, tuple(steps), rate, scale
+        self._bound: Any = None
+
+    def then(self, *steps: Step) -> NativePairs:
+        return NativePairs(self.x, self.z, self.pair, (*self.steps, *steps), self.rate, self.scale)
+
+    @property
+    def bound(self) -> Any:
+        if self._bound is None:  # packing the data waits until the first block is wanted
+            x = self.x.astype(self.dtype)
+            z = x if self.same else self.z.astype(self.dtype)
+            shift = z.mean() if self.pair == _native.Pair.squared_distance else None
+            formula = _native.Formula(self.pair, self.steps, self.rate)
+            x_rows = x.rows()
+            self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, shift, self.scale)
+        return self._bound
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        if isinstance(rows, slice):
+            self.bound.fill(None, rows.start, columns.start, out)
+        else:
+            self.bound.fill(np.ascontiguousarray(rows, dtype=np.int64), 0, columns.start, out)
+
+    def fill_symmetric(self, out: Array) -> None:
+        self.bound.fill_symmetric(out)
+
+
+class Stepped(Pairs):
+    """Elementwise steps on top of pairs that cannot fuse them."""
+
+    def __init__(self, inner: Pairs, steps: Sequence[Step]) -> None:
+        super().__init__(inner.shape, inner.dtype, inner.same)
+        self.inner = inner
+        self.formula = _native.Formula(_native.Pair.dot, list(steps), 0.0)
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        def change(block: Array, _rows: Rows, _columns: slice) -> None:
+            values = np.ascontiguousarray(block)
+            _native.apply(self.formula, values)
+            block[...] = values
+
+        self.adjust(self.inner, out, rows, columns, change)
+
+
+class Combined(Pairs):
+    """The elementwise sum (``np.add``) or product (``np.multiply``) of several."""
+
+    def __init__(self, parts: Sequence[Pairs], combine: np.ufunc) -> None:
+        dtype = np.result_type(*(p.dtype for p in parts))
+        super().__init__(parts[0].shape, dtype, parts[0].same)
+        self.parts, self.combine = parts, combine
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        def change(block: Array, some: Rows, columns: slice) -> None:
+            for other in self.parts[1:]:
+                self.combine(block, other.block(some, columns), out=block)
+
+        first = self.parts[0]
+        if first.dtype == self.dtype:
+            self.adjust(first, out, rows, columns, change)
+        else:
+            out[...] = first.block(rows, columns)
+            change(out, rows, columns)
+
+
+class Bordered(Pairs):
+    """k(x, z) joined with one number of x and one of z: ``join(numbers of x, numbers of z, block)``, in place."""
+
+    def __init__(
+        self,
+        inner: Pairs,
+        of_x: NDArray[np.float64],
+        of_z: NDArray[np.float64],
+        outer: np.ufunc,
+        join: np.ufunc,
+        diagonal: NDArray[np.float64] | None = None,
+    ) -> None:
+        super().__init__(inner.shape, inner.dtype, inner.same)
+        self.inner, self.of_x, self.of_z, self.outer, self.join = inner, of_x, of_z, outer, join
+        self.diagonal = diagonal  # the exact values where x and z are the same sample
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        def change(block: Array, some: Rows, columns: slice) -> None:
+            self.join(block, self.outer.outer(self.of_x[some], self.of_z[columns]), out=block, casting="same_kind")
+            if self.same and self.diagonal is not None:
+                own = np.arange(some.start, some.stop) if isinstance(some, slice) else some
+                inside = (own >= columns.start) & (own < columns.stop)
+                block[np.flatnonzero(inside), own[inside] - columns.start] = self.diagonal[own[inside]]
+
+        self.adjust(self.inner, out, rows, columns, change)
+
+
+class StoredPairs(Pairs):
+    """Entries taken from a matrix that exists already: row i, and column ``columns[j]``."""
+
+    def __init__(self, matrix: Array, columns: NDArray[np.int64], same: bool) -> None:
+        super().__init__((len(matrix), len(columns)), matrix.dtype, same)
+        self.matrix, self.columns = matrix, columns
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        out[...] = self.matrix[rows][:, self.columns[columns]]
+
+
+class FunctionPairs(Pairs):
+    """Blocks computed by a Python function of two selections of samples."""
+
+    def __init__(
+        self, shape: tuple[int, int], dtype: Any, same: bool, function: Callable[[Rows, slice], Array]
+    ) -> None:
+        super().__init__(shape, dtype, same)
+        self.function = function
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        out[...] = self.function(rows, columns)
+
+    def fill_symmetric(self, out: Array) -> None:
+        super().fill_symmetric(out)
+        for rows in chunks(len(out), out.shape[1] * out.itemsize):  # a user's function may round differently
+            out[rows.start :, rows] = out[rows, rows.start :].T

@@ -1,0 +1,15 @@
+"""The only door for data: whatever the user has becomes one of a few strict kinds of samples.
+
+Behind this door arrays are two-dimensional, finite and of type float32 or float64, sparse rows are sorted,
+and nothing asks again what it was given.
+"""
+
+from mercer.samples.base import Samples
+from mercer.samples.door import as_samples
+from mercer.samples.objects import Objects
+from mercer.samples.similarities import Similarities
+from mercer.samples.sparse import SparseVectors
+from mercer.samples.table import Table
+from mercer.samples.vectors import Vectors
+
+__all__ = ["Objects", "Samples", "Similarities", "SparseVectors", "Table", "Vectors", "as_samples"]

@@ -1,0 +1,79 @@
+"""What every kind of samples can do, so that kernels, Gram matrices and expansions need not know the kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Columns = str | int | Sequence[str] | Sequence[int]
+
+
+class Samples(ABC):
+    """An immutable sequence of samples of one kind."""
+
+    #: What these samples are, for messages: "vectors", "a table", ...
+    kind: str
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def take(self, index: NDArray[np.int64]) -> Samples:
+        """The samples at these positions, in this order."""
+
+    @abstractmethod
+    def fingerprint(self) -> Hashable:
+        """A value that two sets of samples share exactly when their contents are equal."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision in which these samples are compared."""
+        return np.dtype(np.float64)
+
+    def astype(self, dtype: Any) -> Samples:
+        """The same samples, compared in this precision."""
+        return self
+
+    def select(self, columns: Columns) -> Samples:
+        """The same samples, seen through some of their columns."""
+        raise TypeError(f"{self.kind} have no columns, so .on({columns!r}) cannot pick any; give an array or a data frame")
+
+    def dense(self) -> Array:
+        """A two-dimensional array with one row per sample."""
+        raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Samples):
+            return NotImplemented
+        return self is other or self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+
+def positions(columns: Columns, names: tuple[str, ...] | None, width: int) -> list[int]:
+    """The positions of columns given by name or by number."""
+    wanted = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
+    found: list[int] = []
+    for column in wanted:
+        if isinstance(column, str):
+            if names is None:
+                raise ValueError(
+                    f"column {column!r} was asked for by name, but the data have no column names; "
+                    "give a data frame, or the column's number"
+                )
+            if column not in names:
+                raise ValueError(f"there is no column {column!r}; the columns are {', '.join(map(repr, names))}")
+            found.append(names.index(column))
+        else:
+            if not -width <= column < width:
+                raise ValueError(f"there is no column {column}; the data have {width} columns, 0 to {width - 1}")
+            found.append(int(column) % width)
+    if not found:
+        raise ValueError("no column was asked for; name at least one")
+    return found

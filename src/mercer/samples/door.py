@@ -1,0 +1,147 @@
+"""as_samples: turns what the user has into samples, or says what was given, what was expected and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.samples.base import Array, Samples
+from mercer.samples.objects import Objects
+from mercer.samples.sparse import SparseVectors
+from mercer.samples.table import Table
+from mercer.samples.vectors import Vectors
+
+
+def as_samples(X: Any) -> Samples:
+    """Samples from an array, a SciPy sparse matrix, a data frame, or a sequence of objects.
+
+    Float32 and float64 arrays are used where they lie, in any memory order; other numbers become float64.
+
+    >>> len(as_samples([[0.0, 1.0], [2.0, 3.0]]))
+    2
+    >>> as_samples([1.0, 2.0])
+    Traceback (most recent call last):
+    ...
+    ValueError: expected a 2-D array with one row per sample but got a 1-D array of shape (2,); use X.reshape(-1, 1) \
+for samples of one number, or X.reshape(1, -1) for a single sample
+    """
+    if isinstance(X, Samples):
+        return X
+    if sp.issparse(X):
+        return _sparse(X)
+    frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        if frame.shape[1] == 0 or frame.shape[0] == 0:
+            raise ValueError(f"expected at least one row and one column but got a data frame of shape {frame.shape}")
+        names = tuple(str(name) for name in frame.columns)
+        return from_columns(tuple(_column(frame, name) for name in frame.columns), names)
+    if isinstance(frame, nw.Series):
+        X = frame.to_numpy()
+    if isinstance(X, (set, dict)) or (hasattr(X, "__iter__") and not hasattr(X, "__len__")):
+        raise TypeError(f"expected an array, a data frame or a list of samples but got a {type(X).__name__}")
+    return _sequence(X)
+
+
+def _column(frame: Any, name: str) -> Array:
+    column = frame.get_column(name)
+    if column.null_count():
+        raise ValueError(f"column {name!r} has {column.null_count()} missing values; fill or drop them first")
+    return np.asarray(column.to_numpy())
+
+
+def _sequence(X: Any) -> Samples:
+    if isinstance(X, np.ndarray):
+        array = X
+    else:
+        try:
+            array = np.asarray(X)
+        except ValueError:  # ragged
+            array = np.empty(len(X), dtype=object)
+            array[:] = list(X)
+    if array.ndim == 0:
+        raise TypeError(f"expected a 2-D array with one row per sample but got a single {type(X).__name__}")
+    if array.shape[0] == 0:
+        raise ValueError(f"expected at least one sample but got 0: an empty {type(X).__name__} of shape {array.shape}")
+    if array.dtype.kind in "USO" and array.ndim == 2:
+        return from_columns(tuple(array[:, i] for i in range(array.shape[1])), None)
+    if array.dtype.kind in "USO" and not _numbers(array):
+        return Objects(list(X))
+    return numeric(array, None)
+
+
+def _numbers(array: Array) -> bool:
+    try:
+        array.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return array.dtype.kind == "O"
+
+
+def from_columns(columns: tuple[Array, ...], names: tuple[str, ...] | None) -> Samples:
+    """Vectors if every column holds numbers, else a table."""
+    if all(column.dtype.kind in "fiub" or _numbers(column) for column in columns):
+        kinds = {column.dtype for column in columns}
+        dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
+        return numeric(np.stack([column.astype(dtype) for column in columns], axis=1), names)
+    return Table(columns, names)
+
+
+def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
+    """Checked vectors from an array that ought to hold numbers."""
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: expected real numbers; use .real, .imag or abs first")
+    if array.dtype.kind not in "fiubO":
+        raise TypeError(f"expected numbers (float32 or float64 are used as they are) but got dtype {array.dtype}")
+    if array.ndim == 1:
+        raise ValueError(
+            f"expected a 2-D array with one row per sample but got a 1-D array of shape {array.shape}; "
+            "use X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sample"
+        )
+    if array.ndim != 2:
+        raise ValueError(
+            f"expected a 2-D array with one row per sample but got shape {array.shape}; "
+            "use X.reshape(len(X), -1) to flatten each sample"
+        )
+    if array.shape[1] == 0:
+        raise ValueError(f"expected at least one column but got shape {array.shape}")
+    if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    if any(stride % array.itemsize for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    if not np.isfinite(array.sum(dtype=np.float64)):
+        _refuse_infinite(array)
+    return Vectors(array, names)
+
+
+def _refuse_infinite(array: Array) -> None:
+    bad = ~np.isfinite(array)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        value = "NaN" if np.isnan(array[i, j]) else "infinity"
+        raise ValueError(
+            f"expected finite numbers but found {value} at row {i}, column {j} ({bad.sum()} such entries in all); "
+            "impute or drop them first"
+        )
+
+
+def _sparse(X: Any) -> SparseVectors:
+    if X.ndim != 2:
+        raise ValueError(f"expected a 2-D sparse array but got {X.ndim} dimensions")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"expected at least one row and one column but got a sparse array of shape {X.shape}")
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"expected real numbers but got a sparse array of dtype {X.dtype}")
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"sparse data may have at most 2**31 - 1 columns but got {X.shape[1]}")
+    dtype = np.float32 if X.dtype in (np.dtype(np.float32), np.dtype(np.float16)) else np.float64
+    array = X.tocsr().astype(dtype, copy=False)
+    if not (array.has_sorted_indices and array.has_canonical_format) or (array.data == 0).any():
+        array = array.copy()
+        array.sum_duplicates()
+        array.eliminate_zeros()
+    if not np.isfinite(array.data).all():
+        raise ValueError("expected finite numbers but the sparse array holds NaN or infinity; impute or drop them first")
+    return SparseVectors(array)

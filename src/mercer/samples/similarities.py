@@ -1,0 +1,40 @@
+"""Samples known only by their similarities to a fixed list of others: rows of a Gram matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.samples.base import Array, Samples
+
+
+class Similarities(Samples):
+    """Row i holds the similarities of sample i to all reference samples; ``place[i]`` is its own place among them."""
+
+    kind = "rows of a precomputed matrix"
+
+    def __init__(self, matrix: Array, place: NDArray[np.int64] | None = None) -> None:
+        self.matrix = matrix
+        self.place = np.arange(matrix.shape[0]) if place is None else place
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.matrix.dtype
+
+    def astype(self, dtype: Any) -> Similarities:
+        return self if self.dtype == dtype else Similarities(self.matrix.astype(dtype), self.place)
+
+    def take(self, index: NDArray[np.int64]) -> Similarities:
+        return Similarities(self.matrix[index], self.place[index])
+
+    def dense(self) -> Array:
+        return self.matrix
+
+    def fingerprint(self) -> Hashable:
+        return self.matrix.shape, self.dtype.str, self.matrix.tobytes(), self.place.tobytes()

@@ -1,0 +1,81 @@
+"""Sparse vectors: compressed rows with sorted, distinct columns and no stored zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _native
+from mercer.samples.base import Array, Columns, Samples, positions
+
+
+class SparseVectors(Samples):
+    """Rows of a SciPy CSR array or matrix. Made by ``as_samples``, which has checked it."""
+
+    kind = "sparse vectors"
+
+    def __init__(self, array: Any, names: tuple[str, ...] | None = None) -> None:
+        self.array = array
+        self.names = names
+
+    def __len__(self) -> int:
+        return int(self.array.shape[0])
+
+    @property
+    def width(self) -> int:
+        return int(self.array.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.array.dtype)
+
+    def astype(self, dtype: Any) -> SparseVectors:
+        return self if self.dtype == dtype else SparseVectors(self.array.astype(dtype), self.names)
+
+    def take(self, index: NDArray[np.int64]) -> SparseVectors:
+        return SparseVectors(self.array[index], self.names)
+
+    def select(self, columns: Columns) -> SparseVectors:
+        return SparseVectors(self.array[:, positions(columns, self.names, self.width)].tocsr(), self.names)
+
+    def dense(self) -> Array:
+        return np.asarray(self.array.toarray())
+
+    def map(self, function: Any) -> SparseVectors:
+        """Vectors of the function's values; the function must send zero to zero."""
+        result = self.array.copy()
+        result.data = function(result.data)
+        return SparseVectors(result, self.names)
+
+    def norms(self) -> NDArray[np.float64]:
+        return np.sqrt(self.squares())
+
+    def squares(self) -> NDArray[np.float64]:
+        return self.map(lambda v: np.square(v, dtype=np.float64)).totals()
+
+    def totals(self) -> NDArray[np.float64]:
+        return np.asarray(self.array.sum(axis=1, dtype=np.float64)).ravel()
+
+    def scaled(self, factors: NDArray[np.float64]) -> SparseVectors:
+        result = self.array.copy()
+        result.data = (result.data * np.repeat(factors, np.diff(result.indptr))).astype(self.dtype, copy=False)
+        return SparseVectors(result, self.names)
+
+    def mean(self) -> NDArray[np.float64]:
+        return np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()
+
+    def lowest(self) -> float:
+        return float(min(self.array.data.min(initial=0.0), 0.0))
+
+    def rows(self) -> _native.RowsF32 | _native.RowsF64:
+        a = self.array
+        return _native.sparse_rows(
+            a.data, a.indices.astype(np.int32, copy=False), a.indptr.astype(np.int64, copy=False), self.width
+        )
+
+    def fingerprint(self) -> Hashable:
+        a = self.array
+        return a.shape, self.dtype.str, a.data.tobytes(), a.indices.tobytes(), a.indptr.tobytes()

@@ -1,0 +1,66 @@
+"""Tables with named columns, some of which may not be numbers: data frames of any library."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.samples.base import Array, Columns, Samples, positions
+
+
+class Table(Samples):
+    """Named columns of equal length, each a NumPy array. ``as_samples`` makes one when a column is not numeric."""
+
+    kind = "a table with columns that are not numbers"
+
+    def __init__(self, columns: tuple[Array, ...], names: tuple[str, ...] | None) -> None:
+        self.columns = columns
+        self.names = names
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @property
+    def width(self) -> int:
+        return len(self.columns)
+
+    def take(self, index: NDArray[np.int64]) -> Table:
+        return Table(tuple(column[index] for column in self.columns), self.names)
+
+    def select(self, columns: Columns) -> Samples:
+        from mercer.samples.door import from_columns
+
+        where = positions(columns, self.names, self.width)
+        names = None if self.names is None else tuple(self.names[i] for i in where)
+        return from_columns(tuple(self.columns[i] for i in where), names)
+
+    def dense(self) -> Array:
+        odd = [
+            repr(self.names[i]) if self.names else str(i)
+            for i, column in enumerate(self.columns)
+            if column.dtype.kind not in "fiub"
+        ]
+        raise ValueError(
+            f"column {', '.join(odd)} does not hold numbers, and this kernel compares vectors; "
+            "pick columns with .on(...), for example Gaussian(1).on('age') * Categorical().on('city')"
+        )
+
+    def fingerprint(self) -> Hashable:
+        def content(column: Array) -> Any:
+            return tuple(column) if column.dtype.kind == "O" else (column.dtype.str, column.tobytes())
+
+        return self.names, tuple(content(column) for column in self.columns)
+
+
+def codes(*tables: Any) -> list[NDArray[Any]]:
+    """One number per distinct value, column by column and the same in all the tables (or arrays) given."""
+    lengths = np.cumsum([len(table) for table in tables])[:-1]
+    coded: list[NDArray[np.float64]] = []
+    for values in zip(*(table.columns for table in tables), strict=True):
+        joint = np.concatenate(values)
+        _, inverse = np.unique(joint.astype(str) if joint.dtype.kind == "O" else joint, return_inverse=True)
+        coded.append(inverse.astype(np.float64))
+    return np.split(np.stack(coded, axis=1), lengths)

@@ -1,0 +1,79 @@
+"""Dense vectors: a finite two-dimensional float array, in whatever memory order the user has it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _native
+from mercer.samples.base import Array, Columns, Samples, positions
+
+
+class Vectors(Samples):
+    """Rows of a dense array. Made by ``as_samples``, which has checked it."""
+
+    kind = "vectors"
+
+    def __init__(self, array: Array, names: tuple[str, ...] | None = None) -> None:
+        self.array = array
+        self.names = names
+
+    def __len__(self) -> int:
+        return int(self.array.shape[0])
+
+    @property
+    def width(self) -> int:
+        return int(self.array.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    def astype(self, dtype: Any) -> Vectors:
+        return self if self.dtype == dtype else Vectors(self.array.astype(dtype), self.names)
+
+    def take(self, index: NDArray[np.int64]) -> Vectors:
+        return Vectors(self.array[index], self.names)
+
+    def select(self, columns: Columns) -> Vectors:
+        where = positions(columns, self.names, self.width)
+        names = None if self.names is None else tuple(self.names[i] for i in where)
+        return Vectors(self.array[:, where], names)
+
+    def dense(self) -> Array:
+        return self.array
+
+    def map(self, function: Any) -> Vectors:
+        """Vectors of the function's values; the function keeps the shape and is applied to whole arrays."""
+        return Vectors(function(self.array), self.names)
+
+    def norms(self) -> NDArray[np.float64]:
+        """The Euclidean length of every sample."""
+        return np.sqrt(self.squares())
+
+    def squares(self) -> NDArray[np.float64]:
+        """The sum of squares of every sample, in float64."""
+        return np.einsum("ij,ij->i", self.array, self.array, dtype=np.float64)
+
+    def totals(self) -> NDArray[np.float64]:
+        """The sum of the entries of every sample."""
+        return self.array.sum(axis=1, dtype=np.float64)
+
+    def scaled(self, factors: NDArray[np.float64]) -> Vectors:
+        """Every sample times its own factor."""
+        return Vectors((self.array * factors[:, None]).astype(self.dtype, copy=False), self.names)
+
+    def mean(self) -> NDArray[np.float64]:
+        return self.array.mean(axis=0, dtype=np.float64)
+
+    def lowest(self) -> float:
+        return float(self.array.min())
+
+    def rows(self) -> _native.RowsF32 | _native.RowsF64:
+        return _native.dense_rows(self.array)
+
+    def fingerprint(self) -> Hashable:
+        return self.array.shape, self.dtype.str, np.ascontiguousarray(self.array).tobytes()
