@@ -251,6 +251,9 @@ class Constant(Kernel):
     def validity(self) -> Validity:
         return "psd" if self.c >= 0 else "cpd"
 
+    def scaled(self, factor: float) -> Kernel:
+        return Constant(self.c * factor)
+
     def bind(self, x: Samples, z: Samples) -> Pairs:
         dtype = np.result_type(x.dtype, z.dtype)
         return FunctionPairs((len(x), len(z)), dtype, x is z, lambda rows, columns: np.asarray(self.c))
@@ -347,7 +350,8 @@ class Product(Kernel):
         return reduce(_rowwise_kronecker, [part.features_of(x) for part in self.parts])
 
     def __repr__(self) -> str:
-        return " * ".join(enclosed(part, (Sum,)) for part in self.parts)
+        first, *others = self.parts
+        return " * ".join([enclosed(first, (Sum,)), *(enclosed(part, (Sum, Scaled)) for part in others)])
 
 
 def _rowwise_kronecker(A: Array, B: Array) -> Array:
@@ -396,7 +400,7 @@ class Scaled(Kernel):
         return np.sqrt(self.factor) * self.inner.features_of(x)
 
     def __repr__(self) -> str:
-        return f"{number(self.factor)} * {enclosed(self.inner, (Sum,))}"
+        return f"{number(self.factor)} * {enclosed(self.inner, (Sum, Product))}"
 
 
 @dataclass(frozen=True, repr=False)

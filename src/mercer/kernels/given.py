@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import FunctionPairs, Pairs, Rows, StoredPairs
-from mercer.samples import Objects, Samples, Similarities, as_samples
+from mercer.samples import Objects, Samples, Similarities, Table, as_samples
 from mercer.samples.base import Array
 
 
@@ -36,6 +36,8 @@ class Precomputed(Kernel):
                 f"Precomputed needs the similarities of every sample to all {int(b.place.max()) + 1} training samples, "
                 f"but got a matrix of shape {a.matrix.shape}"
             )
+        if x is z and a.matrix.shape[1] < len(a):
+            raise ValueError(f"a precomputed Gram matrix must be square, but its shape is {a.matrix.shape}")
         if x is z and len(a) == a.matrix.shape[1] and not np.allclose(a.matrix, a.matrix.T, rtol=1e-5, atol=1e-6):
             raise ValueError("a precomputed Gram matrix must be symmetric, but K and K.T differ")
         return StoredPairs(a.matrix, b.place, x is z)
@@ -97,6 +99,8 @@ class Custom(Kernel):
 
 
 def _content(x: Samples) -> Sequence[Any] | Array:
+    if isinstance(x, Table):
+        return list(zip(*x.columns, strict=True))
     return x.items if isinstance(x, Objects) else x.dense()
 
 

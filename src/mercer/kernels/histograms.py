@@ -140,6 +140,8 @@ def coded(x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | Sp
         b = a if x is z else vectors(z)
     elif x is z:
         a = b = Vectors(codes(_as_table(x))[0])
+    elif (left_width := _as_table(x).width) != (right_width := _as_table(z).width):
+        raise ValueError(f"X has {left_width} columns and Z has {right_width}; they must have the same")
     else:
         left, right = (Vectors(values) for values in codes(_as_table(x), _as_table(z)))
         a, b = left, right

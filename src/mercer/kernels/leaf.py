@@ -76,7 +76,8 @@ def positive(name: str, value: Any, *, zero: bool = False) -> float:
 
 def integer(name: str, value: Any, least: int) -> int:
     """The value as an int, if it is a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or value != int(value):
+    whole = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not whole or not np.isfinite(value) or value != int(value):
         raise ValueError(f"{name} must be an integer, not {value!r}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, not {value!r}")

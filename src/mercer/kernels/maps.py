@@ -20,7 +20,8 @@ class Map:
     """A feature map: called with an array of one sample per row, it returns one of the same number of rows."""
 
     def __call__(self, X: Any) -> Array:
-        return self.features(np.asarray(X))
+        array = np.asarray(X)
+        return self.features(array if array.dtype.kind == "f" else array.astype(np.float64))
 
     def features(self, X: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must give its features")

@@ -20,8 +20,10 @@ from mercer.samples.base import Array
 Rows = slice | NDArray[np.int64]
 Step = tuple[_native.Op, float, float, Sequence[float]]
 
-#: Temporary blocks, wherever one is needed, take about this many bytes.
-BLOCK_BYTES = 16 * 2**20
+#: Temporary blocks, wherever one is needed, take about this many bytes, so that they stay in a processor's cache ...
+BLOCK_BYTES = 4 * 2**20
+#: ... or this many rows, if that is more.
+BLOCK_ROWS = 24
 
 
 def step(op: _native.Op, a: float = 0.0, b: float = 0.0, c: Sequence[float] = ()) -> Step:
@@ -37,8 +39,8 @@ def empty(shape: tuple[int, int], dtype: Any) -> Array:
 
 
 def chunks(rows: int, row_bytes: int) -> list[slice]:
-    """Consecutive ranges of rows, each of about BLOCK_BYTES."""
-    height = max(1, BLOCK_BYTES // max(1, row_bytes))
+    """Consecutive ranges of rows, each of about BLOCK_BYTES or of BLOCK_ROWS."""
+    height = max(BLOCK_ROWS, BLOCK_BYTES // max(1, row_bytes))
     return [slice(i, min(i + height, rows)) for i in range(0, rows, height)]
 
 
@@ -64,6 +66,11 @@ class Pairs(ABC):
     def fill_symmetric(self, out: Array) -> None:
         """Writes the whole matrix, exactly symmetric; only where ``same``."""
         self.fill(out, slice(0, self.shape[0]), slice(0, self.shape[1]))
+        for rows in chunks(len(out), out.shape[1] * out.itemsize):  # a user's function may round differently
+            own = out[rows, rows]
+            lower = np.tril_indices(len(own), -1)
+            own[lower] = own.T[lower]
+            out[rows.stop :, rows] = out[rows, rows.stop :].T
 
     def then(self, *steps: Step) -> Pairs:
         """The matrix with elementwise steps applied to every entry."""
@@ -87,10 +94,19 @@ class Pairs(ABC):
 
     def product(self, V: Array) -> Array:
         """The matrix times V, streamed: never more than a block of it exists."""
-        out = np.empty((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
-        everything = slice(0, self.shape[1])
-        for rows in chunks(self.shape[0], self.shape[1] * self.dtype.itemsize):
-            out[rows] = self.block(rows, everything) @ V
+        out = np.zeros((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
+        parts = chunks(self.shape[0], self.shape[1] * self.dtype.itemsize)
+        height = max((rows.stop - rows.start for rows in parts), default=0)
+        memory = empty((1, height * self.shape[1]), self.dtype).ravel()  # touched once, used for every block
+        for rows in parts:
+            # Of a symmetric matrix the blocks right of the diagonal suffice: they are used once more, transposed.
+            columns = slice(rows.start if self.same else 0, self.shape[1])
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            block = memory[: shape[0] * shape[1]].reshape(shape)
+            self.fill(block, rows, columns)
+            out[rows] += block @ V[columns]
+            if self.same:
+                out[rows.stop :] += block[:, shape[0] :].T @ V[rows]
         return out
 
     def adjust(
@@ -127,7 +143,7 @@ class NativePairs(Pairs):
         if self._bound is None:  # packing the data waits until the first block is wanted
             x = self.x.astype(self.dtype)
             z = x if self.same else self.z.astype(self.dtype)
-            shift = z.mean() if self.pair == _native.Pair.squared_distance else None
+            shift = z.mean() if self.pair == _native.Pair.squared_distance and len(z) else None
             formula = _native.Formula(self.pair, self.steps, self.rate)
             x_rows = x.rows()
             self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, shift, self.scale)
@@ -230,8 +246,3 @@ class FunctionPairs(Pairs):
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         out[...] = self.function(rows, columns)
-
-    def fill_symmetric(self, out: Array) -> None:
-        super().fill_symmetric(out)
-        for rows in chunks(len(out), out.shape[1] * out.itemsize):  # a user's function may round differently
-            out[rows.start :, rows] = out[rows, rows.start :].T

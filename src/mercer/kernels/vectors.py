@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gamma as gamma_function
-from scipy.special import kv
+from scipy.special import gammaln, kve
 
 from mercer._native import Op, Pair
 from mercer.kernels.base import Kernel, Validity, number
 from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, finite, integer, positive, vectors
 from mercer.kernels.maps import Map, homogeneous, monomials
-from mercer.kernels.pairs import FunctionPairs, NativePairs, Pairs, Rows, Step, step
+from mercer.kernels.pairs import FunctionPairs, NativePairs, Pairs, Step, step
 from mercer.samples import Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
 
@@ -207,9 +206,7 @@ def resolved_gamma(rule: str, x: Vectors | SparseVectors) -> float:
     """scikit-learn's rules: "auto" is 1 / columns, "scale" is 1 / (columns x variance of all entries)."""
     if rule == "auto":
         return 1.0 / x.width
-    entries = len(x) * x.width
-    mean = float(x.totals().sum()) / entries
-    variance = float(x.squares().sum()) / entries - mean**2
+    variance = x.variance()
     return 1.0 / (x.width * variance) if variance > 0 else 1.0
 
 
@@ -296,13 +293,26 @@ class Matern(Unit):
         if self.nu in (0.5, 1.5, 2.5, np.inf):
             return inner
 
-        def bessel(rows: Rows, columns: slice) -> Array:
-            u = inner.block(rows, columns).astype(np.float64)
-            with np.errstate(invalid="ignore", over="ignore"):
-                value = 2 ** (1 - self.nu) / gamma_function(self.nu) * u**self.nu * kv(self.nu, u)
-            return np.where(u < 1e-300, 1.0, np.nan_to_num(value, nan=1.0))
+        return FunctionPairs(
+            inner.shape, inner.dtype, inner.same, lambda rows, columns: bessel(self.nu, inner.block(rows, columns))
+        )
 
-        return FunctionPairs(inner.shape, inner.dtype, inner.same, bessel)
+
+def bessel(nu: float, u: Array) -> Array:
+    """2^(1-nu)/Gamma(nu) u^nu K_nu(u), in logarithms; where K_nu overflows, its series at 0 up to u^(2 nu)."""
+    u = u.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = kve(nu, u)
+        value = np.exp((1 - nu) * np.log(2) - gammaln(nu) + nu * np.log(u) + np.log(scaled) - u)
+    value = np.nan_to_num(value, nan=0.0, posinf=1.0)  # kve gives up where u is so large that K_nu is 0
+    near = np.isinf(scaled)
+    q = u[near] ** 2 / 4
+    total = term = np.ones_like(q)
+    for j in range(1, int(np.ceil(nu))):
+        term = term * q / (j * (j - nu))
+        total = total + term
+    value[near] = total
+    return np.minimum(value, 1.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -413,7 +423,9 @@ class FeatureMap(VectorKernel):
         given = getattr(x, "items", None)
         values = vectors(as_samples(self.phi(x.dense() if given is None else list(given))))
         if len(values) != len(x):
-            raise ValueError(f"the map of {self} turned {len(x)} samples into {len(values)} rows; expected one row each")
+            raise ValueError(
+                f"the map of {self} turned {len(x)} samples into {len(values)} rows; expected one row each"
+            )
         return values
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
@@ -428,5 +440,3 @@ class FeatureMap(VectorKernel):
     def __repr__(self) -> str:
         name = repr(self.phi) if isinstance(self.phi, Map) else getattr(self.phi, "__name__", repr(self.phi))
         return f"FeatureMap({name})"
-
-

@@ -71,6 +71,8 @@ def positions(columns: Columns, names: tuple[str, ...] | None, width: int) -> li
                 raise ValueError(f"there is no column {column!r}; the columns are {', '.join(map(repr, names))}")
             found.append(names.index(column))
         else:
+            if isinstance(column, (bool, np.bool_)) or not isinstance(column, (int, np.integer)):
+                raise TypeError(f"columns are given by name or by number, not by {column!r}")
             if not -width <= column < width:
                 raise ValueError(f"there is no column {column}; the data have {width} columns, 0 to {width - 1}")
             found.append(int(column) % width)

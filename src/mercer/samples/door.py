@@ -25,8 +25,8 @@ def as_samples(X: Any) -> Samples:
     >>> as_samples([1.0, 2.0])
     Traceback (most recent call last):
     ...
-    ValueError: expected a 2-D array with one row per sample but got a 1-D array of shape (2,); use X.reshape(-1, 1) \
-for samples of one number, or X.reshape(1, -1) for a single sample
+    ValueError: expected a 2-D array with one row per sample but got a 1-D array of shape (2,). Reshape your data with \
+X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sample
     """
     if isinstance(X, Samples):
         return X
@@ -53,8 +53,10 @@ def _column(frame: Any, name: str) -> Array:
 
 
 def _sequence(X: Any) -> Samples:
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(f"expected numbers but {np.ma.count_masked(X)} entries are masked; fill or drop them first")
     if isinstance(X, np.ndarray):
-        array = X
+        array = np.asarray(X)
     else:
         try:
             array = np.asarray(X)
@@ -64,7 +66,7 @@ def _sequence(X: Any) -> Samples:
     if array.ndim == 0:
         raise TypeError(f"expected a 2-D array with one row per sample but got a single {type(X).__name__}")
     if array.shape[0] == 0:
-        raise ValueError(f"expected at least one sample but got 0: an empty {type(X).__name__} of shape {array.shape}")
+        raise ValueError(f"found 0 sample(s) (shape={array.shape}) while a minimum of 1 is required; the {type(X).__name__} is empty")
     if array.dtype.kind in "USO" and array.ndim == 2:
         return from_columns(tuple(array[:, i] for i in range(array.shape[1])), None)
     if array.dtype.kind in "USO" and not _numbers(array):
@@ -73,11 +75,14 @@ def _sequence(X: Any) -> Samples:
 
 
 def _numbers(array: Array) -> bool:
+    """True for Python numbers in an array of objects; digits written as text are not numbers."""
+    if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
+        return False
     try:
         array.astype(np.float64)
     except (TypeError, ValueError):
         return False
-    return array.dtype.kind == "O"
+    return True
 
 
 def from_columns(columns: tuple[Array, ...], names: tuple[str, ...] | None) -> Samples:
@@ -97,8 +102,8 @@ def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
         raise TypeError(f"expected numbers (float32 or float64 are used as they are) but got dtype {array.dtype}")
     if array.ndim == 1:
         raise ValueError(
-            f"expected a 2-D array with one row per sample but got a 1-D array of shape {array.shape}; "
-            "use X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sample"
+            f"expected a 2-D array with one row per sample but got a 1-D array of shape {array.shape}. "
+            "Reshape your data with X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sample"
         )
     if array.ndim != 2:
         raise ValueError(
@@ -106,12 +111,14 @@ def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
             "use X.reshape(len(X), -1) to flatten each sample"
         )
     if array.shape[1] == 0:
-        raise ValueError(f"expected at least one column but got shape {array.shape}")
+        raise ValueError(f"found 0 feature(s) (shape={array.shape}) while a minimum of 1 is required; the samples have no columns")
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     if any(stride % array.itemsize for stride in array.strides):
         array = np.ascontiguousarray(array)
-    if not np.isfinite(array.sum(dtype=np.float64)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum(dtype=np.float64)
+    if not np.isfinite(total):
         _refuse_infinite(array)
     return Vectors(array, names)
 

@@ -67,6 +67,12 @@ class SparseVectors(Samples):
     def mean(self) -> NDArray[np.float64]:
         return np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()
 
+    def variance(self) -> float:
+        entries = len(self) * self.width
+        mean = float(self.array.data.sum(dtype=np.float64)) / entries
+        stored = np.square(self.array.data.astype(np.float64) - mean).sum()
+        return float((stored + (entries - self.array.data.size) * mean**2) / entries)
+
     def lowest(self) -> float:
         return float(min(self.array.data.min(initial=0.0), 0.0))
 

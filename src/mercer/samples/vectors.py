@@ -69,6 +69,10 @@ class Vectors(Samples):
     def mean(self) -> NDArray[np.float64]:
         return self.array.mean(axis=0, dtype=np.float64)
 
+    def variance(self) -> float:
+        """The variance of all entries together."""
+        return float(self.array.var(dtype=np.float64))
+
     def lowest(self) -> float:
         return float(self.array.min())
 

@@ -1,0 +1,56 @@
+"""The one model type: f(x) = sum_i a_i k(x_i, x) + b, with one column of coefficients per output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.base import Kernel
+from mercer.problem import Vector
+from mercer.samples import Samples
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """A function spanned by kernels at samples. ``Expansion.of`` keeps only samples with a coefficient other than zero.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> f = Expansion.of(Linear(), [[1.0], [5.0], [2.0]], np.array([3.0, 0.0, -1.0]), 0.5)
+    >>> len(f), f([[2.0]]), float(f.norm())
+    (2, array([2.5]), 1.0)
+    """
+
+    kernel: Kernel
+    samples: Samples
+    coefficients: Vector
+    bias: Vector
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, coefficients: Any, bias: Any = 0.0) -> Expansion:
+        """The expansion with these coefficients, one row per sample of X."""
+        samples = kernel.samples(X)
+        a = np.asarray(coefficients, dtype=np.float64)
+        if a.ndim not in (1, 2) or len(a) != len(samples):
+            raise ValueError(f"expected one row of coefficients for each of {len(samples)} samples but got shape {a.shape}")
+        kept = np.flatnonzero(a if a.ndim == 1 else a.any(axis=1))
+        if len(kept) < len(samples):
+            kept = kept if len(kept) else np.arange(1)  # the zero function still needs to know its kind of samples
+            samples, a = samples.take(kept), a[kept]
+        return cls(kernel, samples, a, np.asarray(bias, dtype=np.float64))
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __call__(self, X: Any) -> Vector:
+        """f at every sample of X; kernel values are computed in blocks and forgotten."""
+        self.kernel.check_resolved()
+        pairs = self.kernel.bind(self.kernel.samples(X), self.samples)
+        return np.asarray(pairs.product(self.coefficients) + self.bias)
+
+    def norm(self) -> Vector:
+        """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""
+        product = self.kernel.bind(self.samples, self.samples).product(self.coefficients)
+        return np.sqrt(np.maximum(np.sum(self.coefficients * product, axis=0), 0.0))

@@ -1,0 +1,101 @@
+"""What all machines share: the kernel among their parameters, and the door for their data."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from mercer.kernels import Kernel, Precomputed, named_kernel
+
+
+class KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """An estimator with a ``kernel`` parameter: a name, a function, or a Kernel.
+
+    Kernels are immutable, yet ``set_params(kernel__sigma=2.0)`` works: the machine rebuilds its kernel.
+    """
+
+    kernel: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        parameters: dict[str, Any] = super().get_params(deep)
+        if deep and isinstance(self.kernel, Kernel):
+            parameters |= {f"kernel__{name}": value for name, value in kernel_parameters(self.kernel).items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        inside = {name: value for name, value in parameters.items() if name.startswith("kernel__")}
+        super().set_params(**{name: value for name, value in parameters.items() if name not in inside})
+        for name, value in inside.items():
+            if not isinstance(self.kernel, Kernel):
+                raise ValueError(f"{name} needs a kernel object, but kernel={self.kernel!r}; give for example Gaussian(1)")
+            self.kernel = with_parameter(self.kernel, name.removeprefix("kernel__"), value)
+        return self
+
+    def _chosen_kernel(self, columns: int) -> Kernel:
+        """The kernel that the parameters name."""
+        return named_kernel(self.kernel, columns=columns)
+
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """X after scikit-learn's checks; a Kernel's own door does the rest, as it may take more than numbers."""
+        if isinstance(self.kernel, Kernel) and not self._precomputed():
+            self.kernel.samples(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._precomputed()
+        return tags
+
+
+def kernel_parameters(kernel: Kernel) -> dict[str, Any]:
+    """Every parameter of a kernel and, behind ``__``, of the kernels it is made of: ``inner__sigma``, ``0__degree``.
+
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> sorted(kernel_parameters(Linear() + Gaussian(2)))
+    ['0', '1', '1__gamma', '1__sigma']
+    """
+    found: dict[str, Any] = {}
+    for name, value in _fields(kernel).items():
+        found[name] = value
+        if isinstance(value, Kernel):
+            found |= {f"{name}__{inner}": v for inner, v in kernel_parameters(value).items()}
+    return found
+
+
+def with_parameter(kernel: Kernel, name: str, value: Any) -> Kernel:
+    """The kernel with one parameter changed.
+
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> with_parameter(Linear() + Gaussian(2), "1__sigma", 3.0)
+    Linear() + Gaussian(sigma=3)
+    """
+    own, _, rest = name.partition("__")
+    fields = _fields(kernel)
+    if own not in fields:
+        raise ValueError(f"{kernel!r} has no parameter {own!r}; it has {', '.join(map(repr, fields)) or 'none'}")
+    changed = with_parameter(fields[own], rest, value) if rest else value
+    if own.isdigit():
+        children = list(kernel.children)
+        children[int(own)] = changed
+        return kernel.rebuild(tuple(children))
+    changes = {own: changed}
+    # Where two parameters say the same thing, as sigma and gamma do, setting one replaces the other.
+    if {"sigma", "gamma"} <= fields.keys() and own in ("sigma", "gamma") and changed is not None:
+        changes["gamma" if own == "sigma" else "sigma"] = None
+    return dataclasses.replace(kernel, **changes)  # type: ignore[type-var]
+
+
+def _fields(kernel: Kernel) -> dict[str, Any]:
+    names = [field.name for field in dataclasses.fields(kernel) if field.init]  # type: ignore[arg-type]
+    if names == ["parts"]:
+        return {str(i): child for i, child in enumerate(kernel.children)}
+    return {name: getattr(kernel, name) for name in names}

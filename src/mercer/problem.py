@@ -1,0 +1,159 @@
+"""The one problem behind every machine with a quadratic dual, and the functions that fill it in.
+
+    minimise over a   1/2 a'(K + diag(ridge)) a - q'a + l1'|a|
+    subject to        lower <= a <= upper   and   sum of a = total   (in each group; no such constraint if None)
+
+K is the plain Gram matrix: the labels live in q and in the bounds. So ``a`` is the answer itself,
+f(x) = sum_i a_i k(x_i, x) + b, and b is the multiplier of the equality. Its Lagrangian dual, the primal problem of
+the machine, is to minimise over w and b
+
+    1/2 |w|^2 + sum_i loss_i(q_i - f_i - b) + b total,   loss_i(u) = max over lower <= a <= upper of u a - l1|a| - ridge a^2/2
+
+(see Steinwart and Christmann, "Support Vector Machines", 2008, and the Shark library for the signed form).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.samples.base import Array
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One dual problem of n coefficients; with a two-dimensional ``q``, one problem per column, on the same K.
+
+    ``lower``, ``upper``, ``l1`` and ``ridge`` are numbers, one per coefficient, or of the shape of ``q``.
+    ``group`` numbers the equality constraint each coefficient belongs to; by default there is one for all.
+    """
+
+    q: Vector
+    lower: Any = -np.inf
+    upper: Any = np.inf
+    l1: Any = 0.0
+    ridge: Any = 0.0
+    total: float | tuple[float, ...] | None = None
+    group: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.q.ndim not in (1, 2):
+            raise ValueError(f"q must have one or two dimensions, not shape {self.q.shape}")
+        if (self._spread(self.lower) > self._spread(self.upper)).any():
+            raise ValueError("some lower bound exceeds its upper bound")
+        if (self._spread(self.ridge) < 0).any() or (self._spread(self.l1) < 0).any():
+            raise ValueError("ridge and l1 must not be negative")
+
+    def _spread(self, value: Any) -> Array:
+        array = np.asarray(value, dtype=np.float64)
+        if array.ndim == 1 and self.q.ndim == 2:
+            array = array[:, None]
+        return np.broadcast_to(array, self.q.shape)
+
+    def __len__(self) -> int:
+        return int(self.q.shape[0])
+
+    @property
+    def outputs(self) -> int:
+        return 1 if self.q.ndim == 1 else int(self.q.shape[1])
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is anything that makes this more than a linear system."""
+        finite = np.isfinite(self._spread(self.lower)) | np.isfinite(self._spread(self.upper))
+        return bool(finite.any() or self._spread(self.l1).any())
+
+    def columns(self) -> list[Problem]:
+        """The problems of the single outputs, each with arrays of one entry per coefficient."""
+        arrays = [self._spread(v).reshape(len(self), -1) for v in (self.lower, self.upper, self.l1, self.ridge)]
+        q = self.q.reshape(len(self), -1)
+        return [
+            Problem(q[:, j], *(array[:, j] for array in arrays), total=self.total, group=self.group)
+            for j in range(self.outputs)
+        ]
+
+    def groups(self) -> list[tuple[NDArray[np.int64], float]]:
+        """The members and the total of each equality constraint."""
+        if self.total is None:
+            return []
+        if self.group is None:
+            assert not isinstance(self.total, tuple)
+            return [(np.arange(len(self)), self.total)]
+        assert isinstance(self.total, tuple)
+        return [(np.flatnonzero(self.group == g), total) for g, total in enumerate(self.total)]
+
+
+def squared(y: Vector, alpha: Any, weight: Vector | None = None, *, bias: bool = False) -> Problem:
+    """Kernel ridge: minimise sum_i w_i (y_i - f(x_i) - b)^2 + alpha |w|^2; alpha a number or one per column of y.
+
+    >>> import numpy as np
+    >>> squared(np.array([1.0, 2.0]), 0.5).ridge
+    array([0.5, 0.5])
+    """
+    inverse = np.ones(len(y)) if weight is None else 1 / weight
+    ridge = np.multiply.outer(inverse, np.asarray(alpha, dtype=np.float64))
+    return Problem(q=np.asarray(y, dtype=np.float64), ridge=ridge, total=0.0 if bias else None)
+
+
+def hinge(y: Vector, C: Any) -> Problem:
+    """Soft margin SVM with labels -1 and 1: minimise 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i f(x_i)).
+
+    >>> import numpy as np
+    >>> p = hinge(np.array([1.0, -1.0]), 10.0)
+    >>> p.lower, p.upper
+    (array([  0., -10.]), array([10.,  0.]))
+    """
+    end = np.where(y > 0, C, -np.asarray(C, dtype=np.float64))
+    return Problem(q=np.asarray(y, dtype=np.float64), lower=np.minimum(end, 0), upper=np.maximum(end, 0), total=0.0)
+
+
+def squared_hinge(y: Vector, C: Any) -> Problem:
+    """Minimise 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i f(x_i))^2, the bias not penalised.
+
+    >>> import numpy as np
+    >>> squared_hinge(np.array([1.0, -1.0]), 10.0).ridge
+    array([0.05, 0.05])
+    """
+    end = np.where(y > 0, np.inf, -np.inf)
+    ridge = np.broadcast_to(1 / (2 * np.asarray(C, dtype=np.float64)), y.shape)
+    q = np.asarray(y, dtype=np.float64)
+    return Problem(q=q, lower=np.minimum(end, 0), upper=np.maximum(end, 0), ridge=ridge, total=0.0)
+
+
+def epsilon_insensitive(y: Vector, C: Any, epsilon: float) -> Problem:
+    """Support vector regression: minimise 1/2 |w|^2 + sum_i C_i max(0, |y_i - f(x_i)| - epsilon).
+
+    >>> import numpy as np
+    >>> epsilon_insensitive(np.array([3.0]), 2.0, 0.1).lower
+    array([-2.])
+    """
+    bound = np.broadcast_to(np.asarray(C, dtype=np.float64), y.shape)
+    return Problem(q=np.asarray(y, dtype=np.float64), lower=-bound, upper=bound, l1=epsilon, total=0.0)
+
+
+def one_class(weight: Vector, nu: float) -> Problem:
+    """The one-class machine: minimise 1/2 |w|^2 - rho + (1 / (nu sum w)) sum_i w_i max(0, rho - f(x_i)), times nu sum w.
+
+    >>> import numpy as np
+    >>> one_class(np.ones(4), 0.5).total
+    2.0
+    """
+    return Problem(q=np.zeros(len(weight)), lower=0.0, upper=weight, total=float(nu * weight.sum()))
+
+
+def nu_hinge(y: Vector, nu: float) -> Problem:
+    """nu-SVC before the division of a and b by the margin: each class has coefficients of total nu n / 2.
+
+    >>> import numpy as np
+    >>> nu_hinge(np.array([1.0, -1.0, 1.0, -1.0]), 0.5).total
+    (1.0, -1.0)
+    """
+    half = nu * len(y) / 2
+    group = (y < 0).astype(np.int64)
+    q = np.zeros(len(y))
+    return Problem(q=q, lower=np.minimum(y, 0), upper=np.maximum(y, 0), total=(half, -half), group=group)

@@ -1,0 +1,17 @@
+"""Solvers: each takes a Gram operator and a Problem and returns a Solution with its certificate."""
+
+from typing import Protocol
+
+from mercer.gram import Gram
+from mercer.problem import Problem
+from mercer.solvers.certificate import Certificate, Solution, certify
+from mercer.solvers.cholesky import Cholesky
+
+
+class Solver(Protocol):
+    """Anything that solves a Problem on a Gram operator; it refuses early what it cannot solve."""
+
+    def solve(self, gram: Gram, problem: Problem) -> Solution: ...
+
+
+__all__ = ["Certificate", "Cholesky", "Solution", "Solver", "certify"]

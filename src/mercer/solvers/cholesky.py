@@ -1,0 +1,218 @@
+"""Problems without bounds are linear systems: solved by Cholesky's factorisation and iterative refinement.
+
+    (K + diag(ridge)) a + b 1 = q,   1'a = total   (a and b; without the equality, a alone)
+
+The matrix is factored in the precision of the data, in place.
+Residuals are computed in float64 and the solution is corrected until the KKT violation is small enough; a float32
+factor therefore yields a float64 answer (Higham, "Accuracy and Stability of Numerical Algorithms", ch. 12), and if
+it cannot, the matrix is factored again in float64. A singular matrix gives the least-squares solution of smallest
+norm and a warning with the condition number.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgWarning, blas, cho_solve, get_lapack_funcs
+
+from mercer.gram import Gram
+from mercer.problem import Problem, Vector
+from mercer.solvers.certificate import Solution, certify
+from mercer.solvers.lapack import NotPositiveDefiniteError, eigh, factorize
+
+#: Rows handled at a time where a temporary of the matrix's width is needed.
+PANEL = 384
+
+
+@dataclass(frozen=True)
+class Cholesky:
+    """Solves problems without bounds. ``tol`` bounds the KKT violation relative to the largest |q|.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.problem import squared
+    >>> Cholesky().solve(Linear().gram(np.eye(2)), squared(np.array([1.0, 2.0]), 1.0)).coefficients
+    array([0.5, 1. ])
+    """
+
+    tol: float = 1e-7
+    refinements: int = 5
+
+    def solve(self, gram: Gram, problem: Problem) -> Solution:
+        if problem.bounded:
+            raise ValueError("Cholesky solves problems without bounds and l1 terms; this one has some")
+        if problem.group is not None:
+            raise ValueError("Cholesky solves problems with at most one equality")
+        if len(problem) != len(gram):
+            raise ValueError(f"the problem has {len(problem)} coefficients but the Gram matrix has {len(gram)} rows")
+        q = problem.q.reshape(len(problem), -1)
+        ridges = np.stack([one.ridge for one in problem.columns()], axis=1)
+        coefficients, product = np.empty_like(q), np.empty_like(q)
+        total = None if problem.total is None else float(np.asarray(problem.total))
+        system = System(gram)
+        steps = 0
+        patterns, which = np.unique(ridges, axis=1, return_inverse=True)
+        for number in range(patterns.shape[1]):
+            columns = np.flatnonzero(np.ravel(which) == number)
+            solved = self._solve(system, patterns[:, number], q[:, columns], total)
+            coefficients[:, columns], product[:, columns] = solved.coefficients, solved.product
+            steps = max(steps, solved.steps)
+        shape = problem.q.shape
+        limit = self.tol * scale(problem.q)
+        return certify(problem, coefficients.reshape(shape), product.reshape(shape), steps, limit)
+
+    def _solve(self, system: System, ridge: Vector, q: Vector, total: float | None) -> Attempt:
+        """The solution for one ridge: by refinement if that succeeds, else in float64, else by least squares."""
+        try:
+            attempt = self._refine(system, ridge, q, total)
+        except NotPositiveDefiniteError:
+            attempt = None
+        if attempt is not None and attempt.good:
+            return attempt
+        if system.dtype == np.float32:
+            return self._solve(System(system.gram.exact), ridge, q, total)
+        a = system.least_squares(ridge, q, total)
+        return Attempt(a, system.product(a), 1, True)
+
+    def _refine(self, system: System, ridge: Vector, q: Vector, total: float | None) -> Attempt:
+        """Newton steps on the residual, which is exact to float64, until it is small or no longer falls."""
+        solve = system.factor(ridge)
+        ones = None if total is None else solve(np.ones((len(q), 1)))
+        a, bias = np.zeros_like(q), np.zeros(q.shape[1])
+        limit = self.tol * scale(q)
+        worst, residual = np.inf, q
+        for steps in range(1, self.refinements + 1):
+            change = solve(residual)
+            if ones is not None:
+                shift = (change.sum(axis=0) + a.sum(axis=0) - total) / ones.sum()
+                change -= ones * shift
+                bias += shift
+            a += change
+            product = system.product(a)
+            residual = q - product - ridge[:, None] * a - bias
+            before, worst = worst, float(np.abs(residual).max())
+            if worst <= 0.1 * limit or not worst < 0.5 * before:
+                break
+        # What no solver in float64 can undercut: the rounding of the residual itself.
+        return Attempt(a, product, steps, worst <= max(limit, system.rounding(a)))
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """Coefficients, K times them in float64, the number of solves they took, and whether they are good enough."""
+
+    coefficients: Vector
+    product: Vector
+    steps: int
+    good: bool
+
+
+def scale(q: Vector) -> float:
+    """The size against which residuals are measured."""
+    return max(1.0, float(np.abs(q).max(initial=0.0)))
+
+
+class System:
+    """K + diag(ridge) in memory: its factor in the lower triangle, K itself in the upper one and ``diagonal``."""
+
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+        self.matrix = gram.to_dense()
+        self.diagonal = self.matrix.diagonal().copy()
+        self.valid = gram.kernel.validity == "psd"
+        self.factored = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.matrix.dtype
+
+    def restore(self) -> None:
+        """K as it was, from the untouched triangle."""
+        if self.factored:
+            for start in range(0, len(self.matrix), PANEL):
+                stop = start + PANEL
+                self.matrix[stop:, start:stop] = self.matrix[start:stop, stop:].T
+                corner = self.matrix[start:stop, start:stop]
+                corner[...] = np.triu(corner, 1) + np.triu(corner, 1).T
+            np.fill_diagonal(self.matrix, self.diagonal)
+            self.factored = False
+
+    def factor(self, ridge: Vector) -> Any:
+        """A function that solves (K + diag(ridge)) x = b, or NotPositiveDefiniteError."""
+        self.restore()
+        K = self.matrix
+        np.fill_diagonal(K, self.diagonal + ridge)
+        self.factored = True
+        norm = self.norm() if self.dtype == np.float64 else 0.0
+        factorize(K)
+        if self.dtype == np.float64:  # in float32, refinement itself tells whether the factor is good enough
+            self.check_condition(norm, float(ridge.min()))
+        return lambda b: cho_solve((K.T, False), b.astype(K.dtype), check_finite=False).astype(np.float64)
+
+    def check_condition(self, norm: float, lowest: float) -> None:
+        """Refuses a matrix that is singular to working precision, whose solution would be noise."""
+        eps = float(np.finfo(np.float64).eps)
+        # A PSD kernel's eigenvalues exceed the smallest ridge, which often settles the matter at no cost.
+        if not (self.valid and norm * len(self.matrix) * eps <= lowest):
+            (pocon,) = get_lapack_funcs(("pocon",), (self.matrix,))
+            reciprocal, _ = pocon(self.matrix.T, norm, uplo="U")
+            if not reciprocal >= eps:  # NaN included
+                raise NotPositiveDefiniteError(f"condition number about {1 / max(float(reciprocal), 1e-300):.1e}")
+
+    def rounding(self, a: Vector) -> float:
+        """The error to be expected in K a, by rounding alone; in float32 none is forgiven, float64 is the remedy."""
+        if self.dtype != np.float64:
+            return 0.0
+        return 1e-15 * float(np.sqrt(self.diagonal.max()) * (np.sqrt(self.diagonal) @ np.abs(a)).max())
+
+    def norm(self) -> float:
+        """The 1-norm of the matrix, which bounds its largest eigenvalue."""
+        K = self.matrix
+        return max(float(np.abs(K[i : i + PANEL]).sum(axis=1).max()) for i in range(0, len(K), PANEL))
+
+    def product(self, a: Vector) -> Vector:
+        """K a in float64: from the untouched triangle if that is float64, else computed anew."""
+        if self.dtype != np.float64:
+            return np.asarray(self.gram.exact @ a)
+        result = blas.dsymm(1.0, self.matrix.T, np.asfortranarray(a), lower=1)
+        return np.asarray(result + (self.diagonal - self.matrix.diagonal())[:, None] * a)
+
+    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector:
+        """The least-squares solution of smallest norm, through the eigenvalues of the (bordered) matrix."""
+        self.restore()
+        n = len(q)
+        border = 0 if total is None else 1
+        A = np.zeros((n + border, n + border))
+        A[:n, :n] = self.matrix
+        A[np.arange(n), np.arange(n)] += ridge
+        right = np.zeros((n + border, q.shape[1]))
+        right[:n] = q
+        if total is not None:
+            A[n, :n] = A[:n, n] = 1.0
+            right[n] = total
+        values, vectors = eigh(A)
+        size = np.abs(values)
+        cut = len(A) * float(np.finfo(np.float64).eps) * float(size.max(initial=0.0))
+        kept = size > cut
+        if border == 0 and kept.all():
+            warnings.warn(
+                f"K + ridge is not positive definite: its smallest eigenvalue is {values[0]:.3g}. The solution of the linear "
+                "system was taken, which is no minimum; mercer.kernels.repair makes the kernel positive semi-definite, and "
+                "a larger alpha outweighs the negative eigenvalues.",
+                LinAlgWarning,
+                stacklevel=2,
+            )
+        else:
+            condition = float(size.max() / size.min()) if size.min() > 0 else np.inf
+            warnings.warn(
+                f"Singular matrix in solving the dual problem: the condition number of K + ridge is about {condition:.1e}, "
+                f"and {int((~kept).sum())} of {len(A)} eigenvalues were dropped. The least-squares solution of smallest "
+                "norm was taken; a larger alpha gives a unique one.",
+                LinAlgWarning,
+                stacklevel=2,
+            )
+        return np.asarray(vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept, None]))[:n]
+

@@ -1,0 +1,80 @@
+"""The two long LAPACK calls, made so that Ctrl-C is heard while they run.
+
+SciPy's wrappers hold the interpreter until LAPACK returns, which may take minutes. Here the same routine of the same
+library runs in a thread without holding it, while the calling thread waits and can be interrupted; an abandoned call
+ends by itself and touches only memory that nobody else sees any more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.linalg import cython_lapack
+
+from mercer.samples.base import Array
+
+T = TypeVar("T")
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError):
+    """A Cholesky factorisation met a pivot that is not positive, or a matrix too close to singular."""
+
+
+def interruptible(call: Callable[[], T]) -> T:
+    """The value of a call that does not hold the interpreter; KeyboardInterrupt is raised at once, not after it."""
+    result: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(call())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(timeout=0.1)
+    if errors:
+        raise errors[0]
+    return result[0]
+
+
+def _routine(name: str) -> Any:
+    """A LAPACK routine that SciPy exports for compiled code, as a function of pointers that releases the interpreter."""
+    capsule = cython_lapack.__pyx_capi__[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    pointer = get_pointer(capsule, get_name(capsule))
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(pointer)
+
+
+def factorize(A: Array) -> None:
+    """Overwrites the lower triangle of a C-ordered symmetric matrix with its Cholesky factor; the rest stays."""
+    if not A.flags.c_contiguous or A.dtype not in (np.float32, np.float64):
+        raise ValueError(f"expected a C-ordered float32 or float64 matrix but got {A.dtype} with strides {A.strides}")
+    routine = _routine("dpotrf" if A.dtype == np.float64 else "spotrf")
+    size, info = ctypes.c_int(len(A)), ctypes.c_int(0)
+    # In LAPACK's column order our lower triangle is the upper one.
+    uplo = ctypes.c_char(b"U")
+    arguments = [ctypes.addressof(uplo), ctypes.addressof(size), A.ctypes.data, ctypes.addressof(size)]
+
+    def call() -> tuple[Any, ...]:
+        routine(*arguments, ctypes.addressof(info))
+        return uplo, size, info, A  # everything the routine points to lives until it returns
+
+    interruptible(call)
+    if info.value:
+        raise NotPositiveDefiniteError(f"pivot {info.value - 1} of {len(A)} is not positive")
+
+
+def eigh(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    values, vectors = interruptible(lambda: np.linalg.eigh(A))
+    return values, vectors

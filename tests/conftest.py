@@ -1,0 +1,35 @@
+"""What all tests share: names for the documentation's examples, and settings of the native core."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from mercer import _native, kernels
+
+#: Every instruction set that some build of the native core may hold.
+INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
+
+
+@pytest.fixture(autouse=True)
+def _names_of_examples(doctest_namespace: dict[str, Any]) -> None:
+    doctest_namespace.update({name: getattr(kernels, name) for name in kernels.__all__})
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
+def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Runs the test once per instruction set; those that this processor lacks are skipped."""
+    if request.param not in _native.instruction_sets():
+        pytest.skip(f"this processor (or this build) has no {request.param}")
+    before = _native.instruction_set()
+    _native.select_instruction_set(request.param)
+    yield request.param
+    _native.select_instruction_set(before)
+
+
+@pytest.fixture
+def set_threads() -> Iterator[Callable[[int], None]]:
+    """A function that sets the number of threads; the number is restored after the test."""
+    before = _native.thread_count()
+    yield _native.set_thread_count
+    _native.set_thread_count(before)

@@ -1,0 +1,276 @@
+"""The Gram matrix as an operator: its row cache, blocks, products, memory, threads and refusals."""
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer import Gram
+from mercer.kernels import L2, Categorical, Custom, Exponential, Gaussian, Linear, Matern, Precomputed
+
+X = np.random.default_rng(3).standard_normal((50, 20))
+ROW = 50 * 8
+
+
+def test_rows_come_from_the_cache():
+    gram = Gaussian(1).gram(X, budget=10 * ROW)
+    K = gram.to_dense()
+    assert gram.cache.capacity == 10
+    assert (gram.rows([1, 2, 3]) == K[[1, 2, 3]]).all()
+    assert (gram.cache.hits, gram.cache.misses, len(gram.cache)) == (0, 3, 3)
+    assert (gram.rows([3, 4, 1]) == K[[3, 4, 1]]).all()
+    assert (gram.cache.hits, gram.cache.misses, len(gram.cache)) == (2, 4, 4)
+
+
+def test_the_least_recently_used_row_goes_first():
+    gram = Linear().gram(X, budget=2 * ROW)
+    for i in (0, 1, 0, 2):  # 1 is the oldest when 2 arrives
+        gram.rows([i])
+    hits = gram.cache.hits
+    gram.rows([0])
+    assert gram.cache.hits == hits + 1
+    gram.rows([1])
+    assert gram.cache.hits == hits + 1
+    assert len(gram.cache) == 2
+
+
+@pytest.mark.parametrize("budget", [0, 1, ROW - 1, ROW, 3 * ROW, 10**9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_any_budget_gives_the_same_rows(budget, dtype):
+    gram = Gaussian(1).gram(X.astype(dtype), budget=budget)
+    K = gram.to_dense()
+    assert gram.cache.capacity == budget // (50 * np.dtype(dtype).itemsize)
+    for which in ([3], [7, 7, 3], range(50), [49, 0], [3], []):
+        which = np.array(which, dtype=int)
+        rows = gram.rows(which)
+        assert rows.dtype == dtype
+        assert (rows == K[which]).all()
+        assert len(gram.cache) <= gram.cache.capacity
+
+
+def test_a_row_in_the_cache_cannot_be_changed_from_outside():
+    gram = Linear().gram(X, budget=10**6)
+    first = gram.rows([0])
+    before = first.copy()
+    first[...] = 99
+    assert (gram.rows([0]) == before).all()
+    gram.diag()[...] = 99
+    assert (gram.diag() == Linear().diag(X)).all()
+
+
+@pytest.mark.parametrize("budget", [0, 4 * ROW, 10**6])
+def test_threads_may_share_it(budget):
+    gram = Matern(1.5).gram(X, budget=budget)
+    K = Matern(1.5)(X)
+    wrong: list[str] = []
+
+    def hammer(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(150):
+            which = rng.integers(0, 50, rng.integers(1, 9))
+            if not (gram.rows(which) == K[which]).all():
+                wrong.append(f"rows {which}")
+            if not np.allclose(gram @ K[0], K @ K[0]):
+                wrong.append("product")
+
+    threads = [threading.Thread(target=hammer, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len(gram.cache) <= gram.cache.capacity
+
+
+def test_positions():
+    gram = Gaussian(1).gram(X)
+    K = gram.to_dense()
+    mask = np.arange(50) % 7 == 0
+    for index in (5, -1, slice(3, 40, 5), [4, -2], np.array([1, 2], dtype=np.uint8), mask, np.int64(3)):
+        assert (gram.rows(index) == np.atleast_2d(K[index])).all()
+    assert gram.rows([]).shape == (0, 50)
+
+
+@pytest.mark.parametrize("index", [[50], [-51], 50, np.array([0, 999])])
+def test_positions_outside(index):
+    gram = Gaussian(1).gram(X)
+    for ask in (gram.rows, lambda i: gram.block(i, [0]), lambda i: gram.block([0], i)):
+        with pytest.raises(IndexError, match=r"0 \.\. 49"):
+            ask(index)
+
+
+@pytest.mark.parametrize("index", [[0.5], "a", [True, False], [[0, 1]], None])
+def test_positions_that_are_not(index):
+    with pytest.raises(TypeError, match="slice"):
+        Gaussian(1).gram(X).rows(index)
+
+
+def test_blocks():
+    k = Gaussian(1)
+    K, gram = k(X), k.gram(X)
+    assert (gram.block(slice(0, 5), slice(0, 50)) == K[:5]).all()
+    assert (gram.block([9, 3], [4, 5, 6]) == K[[9, 3], 4:7]).all()
+    np.testing.assert_allclose(gram.block([9, 3], [40, 5, 6]), K[np.ix_([9, 3], [40, 5, 6])], rtol=1e-13)
+    for kernel in (k, Custom(lambda a, b: float(a @ b), pairwise=True), Custom(lambda A, B: A @ B.T), Linear()):
+        gram = kernel.gram(X)
+        assert gram.block([], [1, 2]).shape == (0, 2)
+        assert gram.block([1, 2], []).shape == (2, 0)
+        assert gram.block([], []).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("k", "n"),
+    [(Gaussian(1.0), 20_000), (Gaussian(1.0).normalized(), 7_000), (Exponential(L2()) * Linear() + 1, 7_000)],
+    ids=repr,
+)
+def test_a_product_never_holds_the_matrix(k, n):
+    gram = k.gram(np.random.default_rng(0).standard_normal((n, 3)).astype(np.float32))
+    V = np.ones((n, 2), np.float32)
+    tracemalloc.start()
+    result = gram @ V
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * n * n / 8
+    assert result.shape == (n, 2)
+    rows = gram.rows([0, n - 1]).astype(np.float64)
+    np.testing.assert_allclose(result[[0, n - 1], 0], rows.sum(axis=1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("V", [np.ones(49), np.ones((51, 2)), np.float64(1.0), np.ones((2, 50))])
+def test_products_of_the_wrong_size(V):
+    with pytest.raises(ValueError, match="50 rows"):
+        Gaussian(1).gram(X) @ V
+
+
+def test_products_with_integers_and_no_columns():
+    gram = Linear().gram(X)
+    np.testing.assert_allclose(gram @ np.ones(50, dtype=int), (X @ X.T).sum(axis=1), rtol=1e-10, atol=1e-12)
+    assert (gram @ np.empty((50, 0))).shape == (50, 0)
+
+
+def test_a_product_of_single_and_double_precision():
+    gram = Gaussian(1).gram(X.astype(np.float32))
+    assert (gram @ np.ones(50)).dtype == np.float64
+    assert (gram @ np.ones(50, np.float32)).dtype == np.float32
+    assert gram.exact.dtype == np.float64
+    assert Gaussian(1).gram(X).exact.dtype == np.float64
+
+
+@pytest.mark.parametrize("budget", [-1, -(10**9)])
+def test_bad_budget(budget):
+    with pytest.raises(ValueError, match="bytes >= 0"):
+        Gaussian(1).gram(X, budget=budget)
+
+
+def test_looks():
+    gram = Gaussian(1).gram(X)
+    assert repr(gram) == "Gram(Gaussian(sigma=1), 50 samples, float64)"
+    assert (len(gram), gram.shape, gram.dtype) == (50, (50, 50), np.float64)
+    assert isinstance(gram, Gram)
+
+
+# -- precomputed matrices and functions ---------------------------------------------------------------------------
+
+
+class TestPrecomputed:
+    K = X @ X.T
+
+    def test_is_taken_as_it_is(self):
+        gram = Precomputed().gram(self.K)
+        assert (gram.to_dense() == self.K).all()
+        assert (gram.rows([3, 1]) == self.K[[3, 1]]).all()
+        assert (gram.block([3, 1], [7, 2, 40]) == self.K[np.ix_([3, 1], [7, 2, 40])]).all()
+        assert (gram.diag() == np.diag(self.K)).all()
+        np.testing.assert_allclose(gram @ X, self.K @ X)
+
+    def test_new_samples_are_rows(self):
+        assert (Precomputed()(self.K[:4], self.K) == self.K[:4]).all()
+        with pytest.raises(ValueError, match="all 50 training samples"):
+            Precomputed()(self.K[:4, :20], self.K)
+
+    def test_part_of_the_training_samples(self):
+        k = Precomputed()
+        some = k.samples(self.K).take(np.array([5, 2, 9]))
+        assert (k(some) == self.K[np.ix_([5, 2, 9], [5, 2, 9])]).all()
+        assert (k.diag(some) == np.diag(self.K)[[5, 2, 9]]).all()
+
+    def test_algebra(self):
+        k = 2 * Precomputed() + 1
+        np.testing.assert_allclose(k(self.K), 2 * self.K + 1)
+        np.testing.assert_allclose(Precomputed().normalized()(self.K), Linear().normalized()(X), atol=1e-14)
+        centered = Precomputed().centered().resolve(self.K)
+        np.testing.assert_allclose(centered(self.K), Linear().centered().resolve(X)(X), atol=1e-12)
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="symmetric"):
+            Precomputed()(np.array([[1.0, 2.0], [3.0, 1.0]]))
+        with pytest.raises(ValueError, match="square"):
+            Precomputed().gram(np.ones((2, 5)))
+        with pytest.raises(ValueError, match="shape"):
+            Precomputed()(np.ones((2, 5)))
+        with pytest.raises(ValueError, match="shape"):
+            Precomputed()(np.ones((5, 2)))
+
+    def test_is_exactly_symmetric_even_if_the_matrix_is_so_up_to_rounding(self):
+        K = self.K.copy()
+        K[0, 1] *= 1 + 1e-15
+        result = Precomputed()(K)
+        assert (result == result.T).all()
+
+    def test_the_result_is_not_the_given_matrix(self):
+        K = self.K.copy()
+        Precomputed()(K)[...] = 0
+        assert (self.K == K).all()
+
+
+class TestCustom:
+    def test_of_two_blocks(self):
+        gram = Custom(lambda A, B: A @ B.T).gram(X)
+        np.testing.assert_allclose(gram.rows([4, 2]), X[[4, 2]] @ X.T, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(gram.diag(), (X**2).sum(axis=1))
+        np.testing.assert_allclose(Custom(lambda A, B: A @ B.T)(sp.csr_array(X)), X @ X.T)
+
+    def test_of_two_objects(self):
+        words = ["abc", "bcd", "xyz", "ab"]
+        k = Custom(lambda a, b: len(set(a) & set(b)), pairwise=True)
+        assert (k(words) == [[3, 2, 0, 2], [2, 3, 0, 1], [0, 0, 3, 0], [2, 1, 0, 2]]).all()
+        assert (k(words, ["a"]) == [[1], [0], [0], [1]]).all()
+        assert (k.gram(words).rows([3]) == [[2, 1, 0, 2]]).all()
+        assert (k.diag(words) == [3, 3, 3, 2]).all()
+
+    @pytest.mark.parametrize("words", [[["a", "b"], ["b", "c"]], [["a", "b"], ["b"]], [("a", "b"), ("b", "c")]])
+    def test_of_lists_of_any_length(self, words):
+        k = Custom(lambda a, b: len(set(a) & set(b)), pairwise=True)
+        assert k(words)[0].tolist() == [2, 1]
+
+    def test_is_exactly_symmetric_even_if_the_function_is_so_up_to_rounding(self):
+        w = np.linspace(0.1, 3, 20)
+        k = Custom(lambda A, B: (A * w) @ B.T * (1 + 1e-14 * A[:, :1]))
+        for composed in (k, 2 * k, k + Linear(), k.normalized()):
+            K = composed(X + 5)
+            assert (K == K.T).all()
+
+    def test_a_wrong_shape_is_explained(self):
+        with pytest.raises(ValueError, match="returned shape") as info:
+            Custom(lambda A, B: A[:, 0])(X)
+        assert "pairwise=True" in str(info.value)
+
+    def test_a_value_that_is_not_finite_is_refused(self):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            Custom(lambda A, B: np.full((len(A), len(B)), np.nan))(X)
+
+    def test_an_error_of_the_function_comes_through(self):
+        with pytest.raises(ZeroDivisionError):
+            Custom(lambda a, b: 1 / 0, pairwise=True)(X)
+
+    def test_must_be_a_function(self):
+        with pytest.raises(TypeError, match="function"):
+            Custom(3)
+
+
+def test_tables_have_a_gram_matrix_too():
+    gram = Categorical().gram([["a", "x"], ["a", "y"], ["b", "y"]])
+    assert (gram.rows([1]) == [[0.5, 1, 0.5]]).all()
+    assert (gram.block([0, 2], [2, 0]) == [[0, 1], [1, 0]]).all()

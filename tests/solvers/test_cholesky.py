@@ -1,0 +1,109 @@
+"""Cholesky solves what it claims, to float64 accuracy, or says why not."""
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy.linalg import LinAlgWarning
+
+from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.problem import hinge, squared
+from mercer.solvers import Cholesky
+from mercer.solvers.lapack import NotPositiveDefiniteError, factorize, interruptible
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((300, 5))
+Y = np.stack([np.sin(X[:, 0]), X[:, 1] ** 2], axis=1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, np.array([0.1, 10.0])])
+def test_matches_the_linear_system(dtype, bias, alpha):
+    x = X.astype(dtype)
+    weight = rng.uniform(0.5, 2, len(X))
+    solution = Cholesky().solve(Gaussian(2.0).gram(x), squared(Y, alpha, weight, bias=bias))
+    K = Gaussian(2.0)(x.astype(np.float64))
+    for j in range(2):
+        A = np.zeros((len(X) + 1, len(X) + 1))
+        A[:-1, :-1] = K + np.diag(np.broadcast_to(alpha, 2)[j] / weight)
+        A[-1, -1] = 1.0
+        if bias:
+            A[-1, :-1] = A[:-1, -1] = 1.0
+            A[-1, -1] = 0.0
+        expected = np.linalg.solve(A, np.append(Y[:, j], 0.0))
+        np.testing.assert_allclose(solution.coefficients[:, j], expected[:-1], rtol=1e-6, atol=1e-7)
+        if bias:
+            assert solution.bias[j] == pytest.approx(expected[-1], abs=1e-7)
+    assert all(c.converged and c.violation < 1e-8 and c.gap < 1e-8 * c.primal for c in solution.certificate)
+
+
+def test_float32_that_refinement_cannot_save_is_factored_in_float64():
+    solution = Cholesky().solve(Gaussian(20.0).gram(X.astype(np.float32)), squared(Y[:, 0], 1e-7))
+    assert solution.certificate.converged
+
+
+def test_singular_system_warns_with_the_condition_number_and_takes_least_squares():
+    x = np.vstack([X, X])
+    y = np.concatenate([X[:, 0], X[:, 0]])
+    with pytest.warns(LinAlgWarning, match="condition number .* alpha"):
+        solution = Cholesky().solve(Linear().gram(x), squared(y, 0.0))
+    np.testing.assert_allclose(x @ (x.T @ solution.coefficients), y, atol=1e-8)
+    expected = np.linalg.pinv(x @ x.T, rcond=1e-12) @ y
+    np.testing.assert_allclose(solution.coefficients, expected, atol=1e-8)
+
+
+def test_singular_system_with_bias():
+    x = np.vstack([X, X])
+    y = np.concatenate([X[:, 0], X[:, 0]]) + 3
+    with pytest.warns(LinAlgWarning, match="condition number"):
+        solution = Cholesky().solve(Linear().gram(x), squared(y, 0.0, bias=True))
+    np.testing.assert_allclose(x @ (x.T @ solution.coefficients) + solution.bias, y, atol=1e-7)
+
+
+def test_indefinite_matrix_is_solved_or_warned_about():
+    K = np.array([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3 and -1: regular but not positive definite
+    with pytest.warns(LinAlgWarning):
+        solution = Cholesky().solve(Precomputed().gram(K), squared(np.array([1.0, 0.0]), 0.0))
+    np.testing.assert_allclose(K @ solution.coefficients, [1.0, 0.0], atol=1e-12)
+
+
+def test_refuses_bounds_early():
+    with pytest.raises(ValueError, match="without bounds"):
+        Cholesky().solve(Linear().gram(X), hinge(np.sign(X[:, 0]), 1.0))
+
+
+def test_refuses_a_problem_of_another_size():
+    with pytest.raises(ValueError, match="300 rows"):
+        Cholesky().solve(Linear().gram(X), squared(np.ones(3), 1.0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_factorize_keeps_the_upper_triangle(dtype):
+    A = (Gaussian(1.0)(X) + np.eye(len(X))).astype(dtype)
+    before = A.copy()
+    factorize(A)
+    np.testing.assert_array_equal(np.triu(A, 1), np.triu(before, 1))
+    np.testing.assert_allclose(np.tril(A) @ np.tril(A).T, before, atol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+def test_factorize_reports_the_pivot():
+    with pytest.raises(NotPositiveDefiniteError, match="pivot 1"):
+        factorize(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_long_calls_hear_ctrl_c():
+    release = threading.Event()
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda: release.wait(30))
+    release.set()
+    assert time.perf_counter() - start < 10
+
+
+def test_errors_of_long_calls_come_through():
+    with pytest.raises(ZeroDivisionError):
+        interruptible(lambda: 1 / 0)

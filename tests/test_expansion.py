@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from mercer import Expansion
+from mercer.kernels import Custom, Gaussian, Linear, Precomputed
+
+rng = np.random.default_rng(0)
+X, Z = rng.standard_normal((40, 3)), rng.standard_normal((7, 3))
+
+
+@pytest.mark.parametrize("outputs", [None, 1, 3])
+def test_is_the_sum_it_says(outputs):
+    a = rng.standard_normal(40 if outputs is None else (40, outputs))
+    a[::2] = 0
+    f = Expansion.of(Gaussian(1.0), X, a, 0.5)
+    assert len(f) == 20
+    np.testing.assert_allclose(f(Z), Gaussian(1.0)(Z, X) @ a + 0.5, atol=1e-12)
+    np.testing.assert_allclose(f.norm() ** 2, np.sum(a * (Gaussian(1.0)(X) @ a), axis=0), rtol=1e-12)
+
+
+def test_the_zero_function():
+    f = Expansion.of(Linear(), X, np.zeros(40), 2.0)
+    np.testing.assert_array_equal(f(Z), np.full(7, 2.0))
+    assert f.norm() == 0
+
+
+def test_a_precomputed_kernel_finds_its_columns():
+    a = rng.standard_normal(40)
+    a[3:30] = 0
+    K = Linear()(X)
+    f = Expansion.of(Precomputed(), K, a)
+    np.testing.assert_allclose(f(Linear()(Z, X)), Linear()(Z, X) @ a, atol=1e-12)
+
+
+def test_objects():
+    f = Expansion.of(Custom(lambda s, t: len(set(s) & set(t)), pairwise=True), ["ab", "bc", "cd"], [1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(f(["a", "cd", "abcd"]), [1.0, 4.0, 6.0])
+
+
+def test_wrong_coefficients_are_refused():
+    with pytest.raises(ValueError, match="each of 40 samples"):
+        Expansion.of(Linear(), X, np.ones(3))
+
+
+def test_prediction_holds_no_full_matrix():
+    import tracemalloc
+
+    big = rng.standard_normal((30_000, 2))
+    f = Expansion.of(Gaussian(1.0), big, np.ones(30_000))
+    tracemalloc.start()
+    f(big[:5000])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6  # the block of 5,000 x 30,000 would be 1.2e9

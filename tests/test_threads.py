@@ -1,0 +1,87 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from mercer import _native
+from mercer.kernels import Gaussian
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+        check=False,
+    )
+
+
+def test_threadpoolctl_sees_and_limits_the_core():
+    assert any(entry["internal_api"] == "mercer" for entry in threadpool_info())
+    before = _native.thread_count()
+    with threadpool_limits(1):
+        assert _native.thread_count() == 1
+    assert _native.thread_count() == before
+
+
+def test_omp_num_threads_is_respected():
+    done = run("from mercer import _native; assert _native.thread_count() == 3", OMP_NUM_THREADS="3")
+    assert done.returncode == 0, done.stderr
+
+
+def test_at_least_one_thread():
+    with pytest.raises(ValueError, match="at least 1"):
+        _native.set_thread_count(0)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    X = np.random.default_rng(0).standard_normal((700, 33)).astype(np.float32)
+    results = []
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            results.append(Gaussian(3.0)(X))
+    assert all((result == results[0]).all() for result in results)
+
+
+def test_forked_children_compute():
+    done = run(
+        """
+        import multiprocessing as mp, numpy as np
+        from mercer.kernels import Gaussian
+        X = np.random.default_rng(0).standard_normal((600, 20))
+        def work(_):
+            return float(Gaussian(2.0)(X).sum())
+        if __name__ == "__main__":
+            expected = work(0)
+            with mp.get_context("fork").Pool(2) as pool:
+                assert pool.map(work, range(3)) == [expected] * 3
+        """,
+        PYTHONWARNINGS="ignore",
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
+def test_ctrl_c_stops_a_long_block_within_a_second():
+    code = """
+        import sys, time, threading, signal, numpy as np
+        from mercer.kernels import Matern
+        X = np.random.default_rng(0).standard_normal((12000, 2000))
+        out = None
+        threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+        try:
+            Matern(1.5)(X)
+            print("finished")
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    done = run(code)
+    assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
+    assert signal.SIGINT
