@@ -25,21 +25,28 @@ struct Linf {
 struct Intersection {
     template <class S, class V> static V add(V acc, V a, V b) { return acc + S::min(a, b); }
 };
-// The smallest normal number in the denominator makes 0/0 = 0 and changes nothing else.
-template <class T> constexpr T kTiny = sizeof(T) == 4 ? T(1.17549435e-38) : T(2.2250738585072014e-308);
+// Two fractions at a time over their common denominator: division is the slow part. A guard in the denominators makes
+// 0/0 = 0; entries must be well above it (2^-60 in float32, 2^-500 in float64) to count.
+template <class T> constexpr T kGuard = sizeof(T) == 4 ? T(8.6736174e-19) : T(3.0549363634996047e-151);
+template <class S, class V> V fractions(V n0, V s0, V n1, V s1) {
+    using T = decltype(n0[0] + 0);
+    s0 = s0 + S::splat(kGuard<T>);
+    s1 = s1 + S::splat(kGuard<T>);
+    return (n0 * s1 + n1 * s0) / (s0 * s1);
+}
 struct Chi2 {
-    template <class S, class V> static V add(V acc, V a, V b) {
-        using T = decltype(a[0] + 0);
-        return acc + (a * b + a * b) / (a + b + S::splat(kTiny<T>));
+    template <class S, class V> static V add2(V acc, V a0, V b0, V a1, V b1) {
+        V sum = fractions<S>(a0 * b0, a0 + b0, a1 * b1, a1 + b1);
+        return acc + (sum + sum);
     }
 };
 struct Chi2Distance {
-    template <class S, class V> static V add(V acc, V a, V b) {
-        using T = decltype(a[0] + 0);
-        V d = a - b;
-        return acc + d * (d / (a + b + S::splat(kTiny<T>)));
+    template <class S, class V> static V add2(V acc, V a0, V b0, V a1, V b1) {
+        V d0 = a0 - b0, d1 = a1 - b1;
+        return acc + fractions<S>(d0 * d0, a0 + b0, d1 * d1, a1 + b1);
     }
 };
+template <class T> constexpr T kTiny = sizeof(T) == 4 ? T(1.17549435e-38) : T(2.2250738585072014e-308);
 // With r = min/max, the term is max ((1 + r) log2(1 + r) - r log2 r) / 2: a sum of non-negative parts.
 struct JensenShannon {
     template <class S, class V> static V add(V acc, V a, V b) {
@@ -69,16 +76,31 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
     using V = typename S::V;
     constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
     V c[R][2] = {};
-    for (std::ptrdiff_t k = 0; k < depth; ++k) {
-        V b0 = S::load(b), b1 = S::load(b + L);
+    if constexpr (requires { &Reduction::template add2<S, V>; }) { // coordinates in twos; a last single one beside zeros
+        for (std::ptrdiff_t k = 0; k < depth; k += 2) {
+            const bool both = k + 1 < depth;
+            V b0[2] = {S::load(b), S::load(b + L)};
+            V b1[2] = {both ? S::load(b + NR) : V{}, both ? S::load(b + NR + L) : V{}};
 #pragma GCC unroll 16
-        for (int i = 0; i < R; ++i) {
-            V ai = S::splat(a[i]);
-            c[i][0] = Reduction::template add<S>(c[i][0], ai, b0);
-            c[i][1] = Reduction::template add<S>(c[i][1], ai, b1);
+            for (int i = 0; i < R; ++i) {
+                V a0 = S::splat(a[i]), a1 = S::splat(both ? a[MR + i] : T(0));
+                for (int j = 0; j < 2; ++j) c[i][j] = Reduction::template add2<S>(c[i][j], a0, b0[j], a1, b1[j]);
+            }
+            a += 2 * MR;
+            b += 2 * NR;
         }
-        a += MR;
-        b += NR;
+    } else {
+        for (std::ptrdiff_t k = 0; k < depth; ++k) {
+            V b0 = S::load(b), b1 = S::load(b + L);
+#pragma GCC unroll 16
+            for (int i = 0; i < R; ++i) {
+                V ai = S::splat(a[i]);
+                c[i][0] = Reduction::template add<S>(c[i][0], ai, b0);
+                c[i][1] = Reduction::template add<S>(c[i][1], ai, b1);
+            }
+            a += MR;
+            b += NR;
+        }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {

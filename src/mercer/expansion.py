@@ -34,7 +34,9 @@ class Expansion:
         samples = kernel.samples(X)
         a = np.asarray(coefficients, dtype=np.float64)
         if a.ndim not in (1, 2) or len(a) != len(samples):
-            raise ValueError(f"expected one row of coefficients for each of {len(samples)} samples but got shape {a.shape}")
+            raise ValueError(
+                f"expected one row of coefficients for each of {len(samples)} samples but got shape {a.shape}"
+            )
         kept = np.flatnonzero(a if a.ndim == 1 else a.any(axis=1))
         if len(kept) < len(samples):
             kept = kept if len(kept) else np.arange(1)  # the zero function still needs to know its kind of samples
@@ -53,4 +55,4 @@ class Expansion:
     def norm(self) -> Vector:
         """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""
         product = self.kernel.bind(self.samples, self.samples).product(self.coefficients)
-        return np.sqrt(np.maximum(np.sum(self.coefficients * product, axis=0), 0.0))
+        return np.asarray(np.sqrt(np.maximum(np.sum(self.coefficients * product, axis=0), 0.0)))

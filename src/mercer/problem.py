@@ -7,7 +7,8 @@ K is the plain Gram matrix: the labels live in q and in the bounds. So ``a`` is 
 f(x) = sum_i a_i k(x_i, x) + b, and b is the multiplier of the equality. Its Lagrangian dual, the primal problem of
 the machine, is to minimise over w and b
 
-    1/2 |w|^2 + sum_i loss_i(q_i - f_i - b) + b total,   loss_i(u) = max over lower <= a <= upper of u a - l1|a| - ridge a^2/2
+    1/2 |w|^2 + sum_i loss_i(q_i - f_i - b) + b total,
+    loss_i(u) = max over lower <= a <= upper of u a - l1|a| - ridge a^2/2
 
 (see Steinwart and Christmann, "Support Vector Machines", 2008, and the Shark library for the signed form).
 """
@@ -70,10 +71,10 @@ class Problem:
 
     def columns(self) -> list[Problem]:
         """The problems of the single outputs, each with arrays of one entry per coefficient."""
-        arrays = [self._spread(v).reshape(len(self), -1) for v in (self.lower, self.upper, self.l1, self.ridge)]
-        q = self.q.reshape(len(self), -1)
+        fields = ("q", "lower", "upper", "l1", "ridge")
+        arrays = {name: self._spread(getattr(self, name)).reshape(len(self), -1) for name in fields}
         return [
-            Problem(q[:, j], *(array[:, j] for array in arrays), total=self.total, group=self.group)
+            Problem(**{name: array[:, j] for name, array in arrays.items()}, total=self.total, group=self.group)
             for j in range(self.outputs)
         ]
 
@@ -137,7 +138,7 @@ def epsilon_insensitive(y: Vector, C: Any, epsilon: float) -> Problem:
 
 
 def one_class(weight: Vector, nu: float) -> Problem:
-    """The one-class machine: minimise 1/2 |w|^2 - rho + (1 / (nu sum w)) sum_i w_i max(0, rho - f(x_i)), times nu sum w.
+    """The one-class machine: minimise 1/2 |w|^2 - nu (sum w) rho + sum_i w_i max(0, rho - f(x_i)), with b = -rho.
 
     >>> import numpy as np
     >>> one_class(np.ones(4), 0.5).total

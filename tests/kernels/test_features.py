@@ -128,7 +128,7 @@ def test_intersection_has_a_unary_code():
     F = k.features(H)
     assert F.shape == (8, 15)
     assert set(np.unique(F)) <= {0.0, 1.0}
-    assert (F @ F.T == k(H)).all()
+    assert (k(H) == F @ F.T).all()
     with pytest.raises(ValueError, match="levels"):
         Intersection().features(H)
     with pytest.raises(ValueError, match="fractions"):

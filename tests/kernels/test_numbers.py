@@ -92,6 +92,18 @@ class TestGaussian:
         assert (alone == whole).all()
 
 
+@pytest.mark.parametrize("width", [17, 100, 256, 320, 784])
+@pytest.mark.parametrize("steepness", [0.3, 1.0, 1.4, 3.0])
+def test_two_clusters_where_cancellation_begins_to_matter(width, steepness):
+    """Rounding errors of long sums of equal terms have one sign: they grow with the length of the sum."""
+    rng = np.random.default_rng(0)
+    X = 0.3 * rng.standard_normal((120, width))
+    X[::2] += 10
+    X = (X / np.sqrt(width)).astype(np.float32)
+    gamma = 0.04 * steepness
+    assert np.abs(Gaussian(gamma=gamma)(X) - np.exp(-gamma * squared(X, X))).max() <= 2e-6
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("sigma", [0.02, 1.0, 50.0])

@@ -59,7 +59,8 @@ class Gram:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.pairs.dtype
+        dtype: np.dtype[Any] = self.pairs.dtype
+        return dtype
 
     def rows(self, index: Any) -> Array:
         """The rows at these positions, from the cache where they are known."""
@@ -94,7 +95,9 @@ class Gram:
         """K @ V for a vector or matrix V, streamed in blocks of a few megabytes."""
         V = np.asarray(V)
         if V.shape[:1] != (len(self),):
-            raise ValueError(f"K is {len(self)} by {len(self)}, so V must have {len(self)} rows, but its shape is {V.shape}")
+            raise ValueError(
+                f"K is {len(self)} by {len(self)}, so V must have {len(self)} rows, but its shape is {V.shape}"
+            )
         return self.pairs.product(V)
 
     def to_dense(self) -> Array:
@@ -115,7 +118,9 @@ class Gram:
         if which.dtype == bool and which.shape == (len(self),):
             return np.flatnonzero(which)
         if which.ndim != 1 or (which.size and which.dtype.kind not in "iu"):
-            raise TypeError(f"rows are chosen by a slice, by integers or by a mask of {len(self)} booleans, not {index!r}")
+            raise TypeError(
+                f"rows are chosen by a slice, by integers or by a mask of {len(self)} booleans, not {index!r}"
+            )
         which = which.astype(np.int64)
         if which.size and (which.min() < -len(self) or which.max() >= len(self)):
             raise IndexError(f"positions must lie in 0 .. {len(self) - 1}, but got {which.min()} .. {which.max()}")

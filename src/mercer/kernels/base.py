@@ -136,7 +136,7 @@ class Kernel:
     def features(self, X: Any) -> Array:
         """The explicit feature map of X, where it is finite: k(X, Z) = features(X) @ features(Z).T."""
         x, _ = self.both(X)
-        return self.features_of(x)
+        return self.features_of(x).astype(x.dtype, copy=False)
 
     # -- algebra ----------------------------------------------------------------------------------------------
 
@@ -247,6 +247,10 @@ class Constant(Kernel):
 
     c: float
 
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.c):
+            raise ValueError(f"a constant added to a kernel must be a finite number, not {self.c!r}")
+
     @property
     def validity(self) -> Validity:
         return "psd" if self.c >= 0 else "cpd"
@@ -355,7 +359,7 @@ class Product(Kernel):
 
 
 def _rowwise_kronecker(A: Array, B: Array) -> Array:
-    return np.einsum("ni,nj->nij", A, B).reshape(len(A), -1)
+    return np.asarray(np.einsum("ni,nj->nij", A, B).reshape(len(A), -1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -368,6 +372,10 @@ class Scaled(Kernel):
 
     factor: float
     inner: Kernel
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.factor):
+            raise ValueError(f"a kernel can be multiplied by a finite number, not by {self.factor!r}")
 
     @property
     def children(self) -> tuple[Kernel, ...]:
@@ -397,7 +405,7 @@ class Scaled(Kernel):
     def features_of(self, x: Samples) -> Array:
         if self.factor < 0:
             return super().features_of(x)
-        return np.sqrt(self.factor) * self.inner.features_of(x)
+        return np.asarray(np.sqrt(self.factor) * self.inner.features_of(x))
 
     def __repr__(self) -> str:
         return f"{number(self.factor)} * {enclosed(self.inner, (Sum, Product))}"
@@ -417,7 +425,7 @@ class Power(Kernel):
     def __post_init__(self) -> None:
         if not isinstance(self.exponent, (int, np.integer)) or isinstance(self.exponent, bool) or self.exponent < 0:
             raise ValueError(
-                f"a kernel can be raised to an integer power >= 0 (others are not PSD in general), not {self.exponent!r}"
+                f"a kernel can be raised to an integer power >= 0 (no other is PSD in general), not {self.exponent!r}"
             )
 
     @property
@@ -561,7 +569,7 @@ class Centered(Kernel):
         assert self.reference is not None
         of_reference = self.mean_rows(self.reference)
         of_x = of_reference if x is self.reference else self.mean_rows(x)
-        return of_x - of_reference.mean() / 2
+        return np.asarray(of_x - of_reference.mean() / 2)
 
     def mean_rows(self, x: Samples) -> NDArray[np.float64]:
         assert self.reference is not None
@@ -631,5 +639,3 @@ class OnMap(OnColumns):
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return child.samples(self.columns(x.dense()))
-
-

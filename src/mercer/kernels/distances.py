@@ -35,6 +35,9 @@ class FrozenArray:
     def __hash__(self) -> int:
         return hash((self.array.shape, self.array.tobytes()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenArray, (self.array,)  # NumPy forgets that an array was read-only
+
     def __repr__(self) -> str:
         return np.array2string(self.array, separator=", ", threshold=16)
 
@@ -191,10 +194,10 @@ class Mahalanobis(Distance):
         if X.shape[1] != len(L):
             raise ValueError(f"S is {len(L)} by {len(L)} but the data have {X.shape[1]} columns")
         if (np.tril(L) == L).all():
-            white = solve_triangular(L, X.T.astype(np.float64), lower=True).T
+            white = np.asarray(solve_triangular(L, X.T.astype(np.float64), lower=True))
         else:
-            white = np.linalg.solve(L, X.T.astype(np.float64)).T
-        return Vectors(np.ascontiguousarray(white))
+            white = np.asarray(np.linalg.solve(L, X.T.astype(np.float64)))
+        return Vectors(np.ascontiguousarray(white.T))
 
     def reduction(self, width: int) -> Pair:
         return distance_pair(width)
@@ -314,4 +317,3 @@ class NegativeDistance(_OfDistance):
     def diag_of(self, x: Samples) -> Array:
         self.prepare(x)
         return np.zeros(len(x))
-

@@ -30,22 +30,24 @@ class Precomputed(Kernel):
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         a, b = self.samples(x), self.samples(z)
-        assert isinstance(a, Similarities) and isinstance(b, Similarities)
+        assert isinstance(a, Similarities)
+        assert isinstance(b, Similarities)
+        if (b.place < 0).any():
+            raise ValueError(f"a precomputed Gram matrix must be square, but its shape is {b.matrix.shape}")
         if len(b.place) and b.place.max() >= a.matrix.shape[1]:
             raise ValueError(
                 f"Precomputed needs the similarities of every sample to all {int(b.place.max()) + 1} training samples, "
                 f"but got a matrix of shape {a.matrix.shape}"
             )
-        if x is z and a.matrix.shape[1] < len(a):
-            raise ValueError(f"a precomputed Gram matrix must be square, but its shape is {a.matrix.shape}")
-        if x is z and len(a) == a.matrix.shape[1] and not np.allclose(a.matrix, a.matrix.T, rtol=1e-5, atol=1e-6):
+        own = a.matrix[:, a.place] if x is z else None
+        if own is not None and not np.allclose(own, own.T, rtol=1e-5, atol=1e-6 * np.abs(own).max()):
             raise ValueError("a precomputed Gram matrix must be symmetric, but K and K.T differ")
         return StoredPairs(a.matrix, b.place, x is z)
 
     def diag_of(self, x: Samples) -> Array:
         a = self.samples(x)
         assert isinstance(a, Similarities)
-        if a.matrix.shape[1] <= a.place.max():
+        if (a.place < 0).any() or a.matrix.shape[1] <= a.place.max():
             raise ValueError(f"the diagonal needs a square matrix but got shape {a.matrix.shape}")
         return np.asarray(a.matrix[np.arange(len(a)), a.place])
 
@@ -77,14 +79,15 @@ class Custom(Kernel):
             K = np.asarray(self.f(some, others), dtype=np.float64)
             if K.shape != (len(some), len(others)):
                 raise ValueError(
-                    f"the function of {self} returned shape {K.shape} for {len(some)} and {len(others)} samples; it takes "
-                    "two blocks and returns their matrix; for a function of two single samples give pairwise=True"
+                    f"the function of {self} returned shape {K.shape} for {len(some)} and {len(others)} samples; it "
+                    "takes two blocks and returns their matrix; for a function of two single samples give pairwise=True"
                 )
             return _checked(K, self)
 
         def one_by_one(rows: Rows, columns: slice) -> Array:
-            others = _pick(b, columns)
-            return _checked(np.array([[float(self.f(s, t)) for t in others] for s in _pick(a, rows)]), self)
+            some, others = _pick(a, rows), _pick(b, columns)
+            K = np.array([float(self.f(s, t)) for s in some for t in others])
+            return _checked(K.reshape(len(some), len(others)), self)
 
         dtype = np.result_type(x.dtype, z.dtype)
         return FunctionPairs((len(x), len(z)), dtype, x is z, one_by_one if self.pairwise else whole)

@@ -22,8 +22,8 @@ def histograms(x: Samples, kernel: Any) -> Vectors | SparseVectors:
     lowest = v.lowest()
     if lowest < 0:
         raise ValueError(
-            f"Negative values in data: {kernel} compares histograms, whose entries must be >= 0, but the smallest entry "
-            f"is {lowest:g}; shift or clip the data, or use a kernel of vectors"
+            f"Negative values in data: {kernel} compares histograms, whose entries must be >= 0, but the smallest "
+            f"entry is {lowest:g}; shift or clip the data, or use a kernel of vectors"
         )
     return v
 
@@ -71,10 +71,10 @@ class Intersection(HistogramKernel):
                 "and integer histograms"
             )
         X = self.prepare(x).dense()
-        if (X != np.floor(X)).any() or (X > self.levels).any():
+        if (np.floor(X) != X).any() or (self.levels < X).any():
             raise ValueError(
                 f"the unary code of {self} is for whole numbers from 0 to {self.levels}, but the data hold "
-                f"{'fractions' if (X != np.floor(X)).any() else f'{X.max():g}'}"
+                f"{'fractions' if (np.floor(X) != X).any() else f'{X.max():g}'}"
             )
         return (X[:, :, None] > np.arange(self.levels)).reshape(len(X), -1).astype(X.dtype)
 

@@ -113,28 +113,35 @@ class L1Normalized(Map):
         return np.asarray(X / np.where(mass > 0, mass, 1))
 
 
+def refuse_enormous(degree: int, columns: int, count: int) -> None:
+    if count > MOST_FEATURES:
+        raise ValueError(
+            f"the explicit map of degree {degree} in {columns} columns has {count} features, more than "
+            f"{MOST_FEATURES}; use the kernel itself"
+        )
+
+
 def homogeneous(X: Array, degree: int) -> Array:
     """The monomials of exactly this degree, weighted so that the inner product is (x.z)^degree."""
     n, d = X.shape
     count = comb(d + degree - 1, degree)
-    if count > MOST_FEATURES:
-        raise ValueError(
-            f"the explicit map of degree {degree} in {d} columns has {count} features, more than {MOST_FEATURES}; "
-            "use the kernel itself"
-        )
-    out = np.empty((n, count), dtype=X.dtype)
-    for j, choice in enumerate(combinations_with_replacement(range(d), degree)):
-        repeats = np.unique(choice, return_counts=True)[1] if choice else []
-        weight = factorial(degree)
-        for times in repeats:
-            weight //= factorial(int(times))
-        out[:, j] = np.sqrt(weight) * np.prod(X[:, list(choice)], axis=1)
-    return out
+    refuse_enormous(degree, d, count)
+    choices = np.array(list(combinations_with_replacement(range(d), degree)), dtype=np.int64).reshape(count, degree)
+    out = np.ones((n, count), dtype=X.dtype)
+    orders = np.full(count, float(factorial(degree)))  # of the factors: degree! / (product of repetitions!)
+    run = np.zeros(count)
+    for i in range(degree):
+        column = choices[:, i]
+        run = np.where(column == choices[:, i - 1], run + 1, 1) if i else np.ones(count)
+        orders /= run
+        out *= X[:, column]
+    return np.asarray(out * np.sqrt(orders).astype(X.dtype))
 
 
 def monomials(X: Array, degree: int, c: float, gamma: float) -> Array:
     """The monomials up to this degree, weighted so that the inner product is (gamma x.z + c)^degree."""
     lowest = degree if c == 0 else 0
+    refuse_enormous(degree, X.shape[1], sum(comb(X.shape[1] + j - 1, j) for j in range(lowest, degree + 1)))
     return np.hstack(
         [np.sqrt(comb(degree, j) * c ** (degree - j) * gamma**j) * homogeneous(X, j) for j in range(lowest, degree + 1)]
     ).astype(X.dtype, copy=False)

@@ -40,7 +40,7 @@ def named_kernel(
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
-        return Custom(_with(kernel, parameters), pairwise=True)
+        return Custom(_Partial(kernel, parameters), pairwise=True)
     rate = 1.0 / columns if gamma is None or gamma == "auto" else gamma
     match kernel:
         case "linear":
@@ -61,10 +61,12 @@ def named_kernel(
             return NegativeDistance(Chi2Distance())
         case "precomputed":
             return Precomputed()
-    raise ValueError(f"no kernel is called {kernel!r}; there are {', '.join(NAMES)}, or give a mercer kernel or a function")
+    raise ValueError(
+        f"no kernel is called {kernel!r}; there are {', '.join(NAMES)}, or give a mercer kernel or a function"
+    )
 
 
-class _with:
+class _Partial:
     """A function of two samples with its further parameters given; unlike a lambda it can be pickled."""
 
     def __init__(self, function: Any, parameters: dict[str, Any] | None) -> None:
@@ -75,7 +77,7 @@ class _with:
         return self.function(a, b, **self.parameters)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _with) and (self.function, self.parameters) == (other.function, other.parameters)
+        return isinstance(other, _Partial) and (self.function, self.parameters) == (other.function, other.parameters)
 
     def __hash__(self) -> int:
         return hash(self.function)

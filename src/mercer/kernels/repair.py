@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._native import Pair
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.histograms import Delta
 from mercer.kernels.pairs import NativePairs, Pairs
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
-from mercer._native import Pair
 
 How = Literal["clip", "flip", "shift"]
 

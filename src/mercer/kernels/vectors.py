@@ -69,6 +69,8 @@ class Polynomial(VectorKernel):
     def validity(self) -> Validity:
         if self.degree == 0 or (self.c >= 0 and self.gamma >= 0):
             return "psd"
+        if self.degree % 2 == 0 and 0 in (self.c, self.gamma):  # then the sign of the other does not matter
+            return "psd"
         return "indefinite"
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
@@ -219,7 +221,7 @@ def median_distance(x: Vectors | SparseVectors) -> float:
     apart = apart[apart > 0]
     if not len(apart):
         raise ValueError('Gaussian("median") needs at least two different samples; give sigma as a number')
-    return float(np.sqrt(np.median(apart)))
+    return float(np.median(np.sqrt(apart)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -312,7 +314,7 @@ def bessel(nu: float, u: Array) -> Array:
         term = term * q / (j * (j - nu))
         total = total + term
     value[near] = total
-    return np.minimum(value, 1.0)
+    return np.asarray(np.minimum(value, 1.0))
 
 
 @dataclass(frozen=True, repr=False)

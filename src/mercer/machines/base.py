@@ -30,7 +30,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         super().set_params(**{name: value for name, value in parameters.items() if name not in inside})
         for name, value in inside.items():
             if not isinstance(self.kernel, Kernel):
-                raise ValueError(f"{name} needs a kernel object, but kernel={self.kernel!r}; give for example Gaussian(1)")
+                raise ValueError(
+                    f"{name} needs a kernel object, but kernel={self.kernel!r}; give for example Gaussian(1)"
+                )
             self.kernel = with_parameter(self.kernel, name.removeprefix("kernel__"), value)
         return self
 

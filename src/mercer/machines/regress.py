@@ -127,8 +127,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ign
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, targets, dtype=np.float64, ensure_non_negative=True)
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
-        if not len(kept):
-            raise ValueError("Sample weights must contain at least one non-zero number; all of them are zero")
         some = samples if len(kept) == len(samples) else samples.take(kept)
         kernel = kernel.resolve(some)
         problem = squared(targets[kept], self._alpha(targets), weight[kept], bias=self.fit_intercept)
@@ -146,7 +144,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ign
         alpha = np.asarray(self.alpha, dtype=np.float64)
         outputs = 1 if targets.ndim == 1 else targets.shape[1]
         if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) not in (1, outputs)):
-            raise ValueError(f"alpha must be a number or one number for each of {outputs} targets, not shape {alpha.shape}")
+            raise ValueError(
+                f"alpha must be a number or one number for each of {outputs} targets, not shape {alpha.shape}"
+            )
         if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
             raise ValueError(f"alpha must be finite and at least 0, not {self.alpha!r}")
         if targets.ndim == 1 or alpha.ndim == 0 or len(alpha) == 1:

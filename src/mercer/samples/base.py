@@ -41,7 +41,9 @@ class Samples(ABC):
 
     def select(self, columns: Columns) -> Samples:
         """The same samples, seen through some of their columns."""
-        raise TypeError(f"{self.kind} have no columns, so .on({columns!r}) cannot pick any; give an array or a data frame")
+        raise TypeError(
+            f"{self.kind} have no columns, so .on({columns!r}) cannot pick any; give an array or a data frame"
+        )
 
     def dense(self) -> Array:
         """A two-dimensional array with one row per sample."""

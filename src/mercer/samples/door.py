@@ -54,7 +54,9 @@ def _column(frame: Any, name: str) -> Array:
 
 def _sequence(X: Any) -> Samples:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(f"expected numbers but {np.ma.count_masked(X)} entries are masked; fill or drop them first")
+        raise ValueError(
+            f"expected numbers but {int(np.ma.getmaskarray(X).sum())} entries are masked; fill or drop them first"
+        )
     if isinstance(X, np.ndarray):
         array = np.asarray(X)
     else:
@@ -66,7 +68,9 @@ def _sequence(X: Any) -> Samples:
     if array.ndim == 0:
         raise TypeError(f"expected a 2-D array with one row per sample but got a single {type(X).__name__}")
     if array.shape[0] == 0:
-        raise ValueError(f"found 0 sample(s) (shape={array.shape}) while a minimum of 1 is required; the {type(X).__name__} is empty")
+        raise ValueError(
+            f"found 0 sample(s) (shape={array.shape}) while a minimum of 1 is required; the {type(X).__name__} is empty"
+        )
     if array.dtype.kind in "USO" and array.ndim == 2:
         return from_columns(tuple(array[:, i] for i in range(array.shape[1])), None)
     if array.dtype.kind in "USO" and not _numbers(array):
@@ -111,7 +115,9 @@ def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
             "use X.reshape(len(X), -1) to flatten each sample"
         )
     if array.shape[1] == 0:
-        raise ValueError(f"found 0 feature(s) (shape={array.shape}) while a minimum of 1 is required; the samples have no columns")
+        raise ValueError(
+            f"found 0 feature(s) (shape={array.shape}) while a minimum of 1 is required; the samples have no columns"
+        )
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
     if any(stride % array.itemsize for stride in array.strides):
@@ -150,5 +156,7 @@ def _sparse(X: Any) -> SparseVectors:
         array.sum_duplicates()
         array.eliminate_zeros()
     if not np.isfinite(array.data).all():
-        raise ValueError("expected finite numbers but the sparse array holds NaN or infinity; impute or drop them first")
+        raise ValueError(
+            "expected finite numbers but the sparse array holds NaN or infinity; impute or drop them first"
+        )
     return SparseVectors(array)

@@ -12,13 +12,17 @@ from mercer.samples.base import Array, Samples
 
 
 class Similarities(Samples):
-    """Row i holds the similarities of sample i to all reference samples; ``place[i]`` is its own place among them."""
+    """Row i holds the similarities of sample i to all reference samples; ``place[i]`` is its own place among them.
+
+    The rows of a matrix that is not square are new samples: they have no place, which is written -1.
+    """
 
     kind = "rows of a precomputed matrix"
 
     def __init__(self, matrix: Array, place: NDArray[np.int64] | None = None) -> None:
         self.matrix = matrix
-        self.place = np.arange(matrix.shape[0]) if place is None else place
+        n, references = matrix.shape
+        self.place = place if place is not None else np.arange(n) if n == references else np.full(n, -1)
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])

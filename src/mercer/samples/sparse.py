@@ -17,9 +17,8 @@ class SparseVectors(Samples):
 
     kind = "sparse vectors"
 
-    def __init__(self, array: Any, names: tuple[str, ...] | None = None) -> None:
+    def __init__(self, array: Any) -> None:
         self.array = array
-        self.names = names
 
     def __len__(self) -> int:
         return int(self.array.shape[0])
@@ -30,16 +29,17 @@ class SparseVectors(Samples):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.array.dtype)
+        dtype: np.dtype[Any] = self.array.dtype
+        return dtype
 
     def astype(self, dtype: Any) -> SparseVectors:
-        return self if self.dtype == dtype else SparseVectors(self.array.astype(dtype), self.names)
+        return self if self.dtype == dtype else SparseVectors(self.array.astype(dtype))
 
     def take(self, index: NDArray[np.int64]) -> SparseVectors:
-        return SparseVectors(self.array[index], self.names)
+        return SparseVectors(self.array[index])
 
     def select(self, columns: Columns) -> SparseVectors:
-        return SparseVectors(self.array[:, positions(columns, self.names, self.width)].tocsr(), self.names)
+        return SparseVectors(self.array[:, positions(columns, None, self.width)].tocsr())
 
     def dense(self) -> Array:
         return np.asarray(self.array.toarray())
@@ -48,10 +48,10 @@ class SparseVectors(Samples):
         """Vectors of the function's values; the function must send zero to zero."""
         result = self.array.copy()
         result.data = function(result.data)
-        return SparseVectors(result, self.names)
+        return SparseVectors(result)
 
     def norms(self) -> NDArray[np.float64]:
-        return np.sqrt(self.squares())
+        return np.asarray(np.sqrt(self.squares()))
 
     def squares(self) -> NDArray[np.float64]:
         return self.map(lambda v: np.square(v, dtype=np.float64)).totals()
@@ -62,7 +62,7 @@ class SparseVectors(Samples):
     def scaled(self, factors: NDArray[np.float64]) -> SparseVectors:
         result = self.array.copy()
         result.data = (result.data * np.repeat(factors, np.diff(result.indptr))).astype(self.dtype, copy=False)
-        return SparseVectors(result, self.names)
+        return SparseVectors(result)
 
     def mean(self) -> NDArray[np.float64]:
         return np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()
@@ -78,9 +78,9 @@ class SparseVectors(Samples):
 
     def rows(self) -> _native.RowsF32 | _native.RowsF64:
         a = self.array
-        return _native.sparse_rows(
-            a.data, a.indices.astype(np.int32, copy=False), a.indptr.astype(np.int64, copy=False), self.width
-        )
+        indices, indptr = a.indices.astype(np.int32, copy=False), a.indptr.astype(np.int64, copy=False)
+        rows: _native.RowsF32 | _native.RowsF64 = _native.sparse_rows(a.data, indices, indptr, self.width)
+        return rows
 
     def fingerprint(self) -> Hashable:
         a = self.array

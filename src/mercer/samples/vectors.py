@@ -52,22 +52,22 @@ class Vectors(Samples):
 
     def norms(self) -> NDArray[np.float64]:
         """The Euclidean length of every sample."""
-        return np.sqrt(self.squares())
+        return np.asarray(np.sqrt(self.squares()))
 
     def squares(self) -> NDArray[np.float64]:
         """The sum of squares of every sample, in float64."""
-        return np.einsum("ij,ij->i", self.array, self.array, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->i", self.array, self.array, dtype=np.float64))
 
     def totals(self) -> NDArray[np.float64]:
         """The sum of the entries of every sample."""
-        return self.array.sum(axis=1, dtype=np.float64)
+        return np.asarray(self.array.sum(axis=1, dtype=np.float64))
 
     def scaled(self, factors: NDArray[np.float64]) -> Vectors:
         """Every sample times its own factor."""
         return Vectors((self.array * factors[:, None]).astype(self.dtype, copy=False), self.names)
 
     def mean(self) -> NDArray[np.float64]:
-        return self.array.mean(axis=0, dtype=np.float64)
+        return np.asarray(self.array.mean(axis=0, dtype=np.float64))
 
     def variance(self) -> float:
         """The variance of all entries together."""

@@ -38,7 +38,7 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients and bias with their certificate; with several outputs, one column, one bias, one certificate each."""
+    """Coefficients and bias with their certificate; with several outputs, a column, a bias and a certificate each."""
 
     coefficients: Vector
     bias: Vector
@@ -83,7 +83,7 @@ def judge(problem: Problem, a: Vector, f: Vector, iterations: int, tol: float) -
 
 
 def kkt_violation(problem: Problem, a: Vector, u: Vector) -> float:
-    """max slope over coefficients that may rise minus min slope over those that may fall (LIBSVM's m - M), at least 0."""
+    """Max slope over coefficients that may rise minus min slope over those that may fall (LIBSVM's m - M), or 0."""
     g = u - problem.ridge * a
     rising = np.where(a < problem.upper, g - np.where(a >= 0, problem.l1, -problem.l1), -np.inf)
     falling = np.where(a > problem.lower, g - np.where(a > 0, problem.l1, -problem.l1), np.inf)
@@ -128,7 +128,7 @@ def best_bias(problem: Problem, members: NDArray[np.int64], total: float, u: Vec
         middle = 0.5 * (low + high)
         if middle in (low, high):
             break
-        if best_response(part, v - middle).sum() > total:
+        if np.clip(best_response(part, v - middle), -1e300, 1e300).sum() > total:  # no inf - inf
             low = middle
         else:
             high = middle

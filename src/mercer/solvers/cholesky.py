@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgWarning, blas, cho_solve, get_lapack_funcs
+from scipy.linalg import LinAlgWarning, blas, cho_solve, lapack
 
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
@@ -84,7 +84,9 @@ class Cholesky:
         a, bias = np.zeros_like(q), np.zeros(q.shape[1])
         limit = self.tol * scale(q)
         worst, residual = np.inf, q
-        for steps in range(1, self.refinements + 1):
+        steps = 0
+        while steps < self.refinements:
+            steps += 1
             change = solve(residual)
             if ones is not None:
                 shift = (change.sum(axis=0) + a.sum(axis=0) - total) / ones.sum()
@@ -157,8 +159,7 @@ class System:
         eps = float(np.finfo(np.float64).eps)
         # A PSD kernel's eigenvalues exceed the smallest ridge, which often settles the matter at no cost.
         if not (self.valid and norm * len(self.matrix) * eps <= lowest):
-            (pocon,) = get_lapack_funcs(("pocon",), (self.matrix,))
-            reciprocal, _ = pocon(self.matrix.T, norm, uplo="U")
+            reciprocal, _ = lapack.dpocon(self.matrix.T, norm, uplo="U")
             if not reciprocal >= eps:  # NaN included
                 raise NotPositiveDefiniteError(f"condition number about {1 / max(float(reciprocal), 1e-300):.1e}")
 
@@ -199,20 +200,19 @@ class System:
         kept = size > cut
         if border == 0 and kept.all():
             warnings.warn(
-                f"K + ridge is not positive definite: its smallest eigenvalue is {values[0]:.3g}. The solution of the linear "
-                "system was taken, which is no minimum; mercer.kernels.repair makes the kernel positive semi-definite, and "
-                "a larger alpha outweighs the negative eigenvalues.",
+                f"K + ridge is not positive definite: its smallest eigenvalue is {values[0]:.3g}. The solution of the "
+                "linear system was taken, which is no minimum; mercer.kernels.repair makes the kernel positive "
+                "semi-definite, and a larger alpha outweighs the negative eigenvalues.",
                 LinAlgWarning,
                 stacklevel=2,
             )
         else:
             condition = float(size.max() / size.min()) if size.min() > 0 else np.inf
             warnings.warn(
-                f"Singular matrix in solving the dual problem: the condition number of K + ridge is about {condition:.1e}, "
-                f"and {int((~kept).sum())} of {len(A)} eigenvalues were dropped. The least-squares solution of smallest "
-                "norm was taken; a larger alpha gives a unique one.",
+                f"Singular matrix in solving the dual problem: the condition number of K + ridge is about "
+                f"{condition:.1e}, and {int((~kept).sum())} of {len(A)} eigenvalues were dropped. The least-squares "
+                "solution of smallest norm was taken; a larger alpha gives a unique one.",
                 LinAlgWarning,
                 stacklevel=2,
             )
         return np.asarray(vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept, None]))[:n]
-

@@ -45,8 +45,8 @@ def interruptible(call: Callable[[], T]) -> T:
 
 
 def _routine(name: str) -> Any:
-    """A LAPACK routine that SciPy exports for compiled code, as a function of pointers that releases the interpreter."""
-    capsule = cython_lapack.__pyx_capi__[name]
+    """A LAPACK routine that SciPy exports for compiled code, as a function of pointers; it releases the interpreter."""
+    capsule: Any = dict(cython_lapack.__pyx_capi__)[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer

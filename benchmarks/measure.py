@@ -1,0 +1,99 @@
+"""Times contenders against each other: in turn, several rounds, the best of each, so that a noisy machine is fair to all."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+DATA = os.environ.get("MERCER_DATA")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: seconds of ours and of the best peer, their ratio, and the ratio we are to reach."""
+
+    name: str
+    peer: str
+    ours_seconds: float
+    peer_seconds: float
+    ratio: float  # ours / peer: below 1 is faster
+    target: float
+    error: float  # largest difference of the two results, where they compute the same thing
+    peak_megabytes: float
+
+    def __str__(self) -> str:
+        verdict = "met" if self.ratio <= self.target else "MISSED"
+        return (
+            f"{self.name:42s} ours {self.ours_seconds:8.4f} s   {self.peer:26s} {self.peer_seconds:8.4f} s   "
+            f"ratio {self.ratio:6.3f}   target {self.target:5.3f} {verdict:6s}  error {self.error:.1e}   "
+            f"peak {self.peak_megabytes:.0f} MB"
+        )
+
+
+def best_in_turn(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
+    best = [np.inf] * len(calls)
+    for _ in range(rounds):
+        for i, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def compare(
+    name: str,
+    ours: Callable[[], Any],
+    peer_name: str,
+    peer: Callable[[], Any],
+    target: float,
+    *,
+    reference: Callable[[], Any] | None = None,
+    rounds: int = 5,
+) -> Row:
+    """``reference`` computes what ours computes, for the error; the peer itself if it does."""
+    tracemalloc.start()
+    value = ours()
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    expected = reference() if reference is not None else peer()
+    error = (
+        float(np.abs(np.asarray(value, dtype=np.float64) - np.asarray(expected)).max())
+        if expected is not None
+        else np.nan
+    )
+    del value, expected
+    ours_seconds, peer_seconds = best_in_turn([ours, peer], rounds)
+    return Row(name, peer_name, ours_seconds, peer_seconds, ours_seconds / peer_seconds, target, error, peak)
+
+
+def load(file: str) -> Any:
+    """The data set, or None where MERCER_DATA does not hold it."""
+    if DATA is None or not (Path(DATA) / file).exists():
+        return None
+    return np.load(Path(DATA) / file, allow_pickle=False)
+
+
+def save(noun: str, rows: list[Row]) -> None:
+    from mercer import _native
+
+    RESULTS.mkdir(exist_ok=True)
+    machine = {
+        "processor": platform.processor() or platform.machine(),
+        "instruction_set": _native.instruction_set(),
+        "threads": _native.thread_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+    (RESULTS / f"{noun}.json").write_text(
+        json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n"
+    )

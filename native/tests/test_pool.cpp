@@ -1,0 +1,146 @@
+// The pool: every task once, exceptions, nesting, counts, and the interrupt hook.
+#include "check.hpp"
+#include "threads/pool.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+using namespace mercer;
+
+static void every_task_runs_once() {
+    for (int threads : {1, 2, 3, 8})
+        for (long count : {-1L, 0L, 1L, 2L, 7L, 1000L}) {
+            set_thread_count(threads);
+            std::vector<std::atomic<int>> times(count > 0 ? std::size_t(count) : 0);
+            parallel(count, [&](long i) { ++times[std::size_t(i)]; });
+            for (auto& t : times) CHECK(t == 1);
+        }
+}
+
+static void rounds_follow_each_other() {
+    set_thread_count(4);
+    std::atomic<long> total{0};
+    for (int round = 0; round < 2000; ++round) parallel(5, [&](long i) { total += i; });
+    CHECK(total == 2000 * 10);
+}
+
+static void an_exception_comes_back_and_the_pool_goes_on() {
+    for (int threads : {1, 4}) {
+        set_thread_count(threads);
+        for (long bad : {0L, 57L, 99L}) {
+            std::atomic<long> done{0};
+            auto task = [&](long i) {
+                if (i == bad) throw std::domain_error("task " + std::to_string(i));
+                ++done;
+            };
+            CHECK_THROWS(std::domain_error, parallel(100, task));
+            CHECK(done < 100);
+            std::atomic<long> again{0};
+            parallel(100, [&](long) { ++again; });
+            CHECK(again == 100);
+        }
+        CHECK_THROWS(std::domain_error, parallel(8, [](long) { throw std::domain_error("all"); }));
+    }
+    set_thread_count(1);
+    long done = 0;
+    CHECK_THROWS(std::domain_error, parallel(100, [&](long i) {
+                     if (i == 10) throw std::domain_error("stop");
+                     ++done;
+                 }));
+    CHECK(done == 10); // tasks not yet begun are dropped
+}
+
+static void calls_nest() {
+    set_thread_count(4);
+    std::atomic<long> total{0};
+    parallel(
+        6, [&](long i) { parallel(10, [&](long j) { parallel(2, [&](long k) { total += 100 * i + 10 * j + k; }); }); });
+    CHECK(total == 100 * 15 * 20 + 10 * 45 * 12 + 60);
+    CHECK_THROWS(std::domain_error,
+                 parallel(3, [](long) { parallel(3, [](long) { throw std::domain_error("inside"); }); }));
+}
+
+static void several_threads_may_call_it_at_once() {
+    set_thread_count(3);
+    std::atomic<long> total{0};
+    std::vector<std::thread> callers;
+    for (int c = 0; c < 5; ++c)
+        callers.emplace_back([&] {
+            for (int round = 0; round < 200; ++round) parallel(20, [&](long i) { total += i; });
+        });
+    for (auto& caller : callers) caller.join();
+    CHECK(total == 5 * 200 * 190);
+}
+
+static void the_count_is_kept_and_checked() {
+    for (int n : {1, 5, 2}) {
+        set_thread_count(n);
+        CHECK(thread_count() == n);
+    }
+    CHECK_THROWS(std::invalid_argument, set_thread_count(0));
+    CHECK_THROWS(std::invalid_argument, set_thread_count(-3));
+    CHECK(thread_count() == 2);
+}
+
+static void the_interrupt_hook_stops_the_work() {
+    using namespace std::chrono_literals;
+    for (int threads : {1, 2}) {
+        set_thread_count(threads);
+        std::atomic<bool> asked{false};
+        set_interrupt_hook([&] { return asked.exchange(true), true; });
+        std::atomic<long> done{0};
+        CHECK_THROWS(Interrupted, parallel(100000, [&](long) {
+                         std::this_thread::sleep_for(1ms);
+                         ++done;
+                     }));
+        CHECK(asked);
+        CHECK(done < 100000);
+        set_interrupt_hook([] { return false; });
+        std::atomic<long> calm{0};
+        parallel(150, [&](long) {
+            std::this_thread::sleep_for(1ms);
+            ++calm;
+        });
+        CHECK(calm == 150);
+        set_interrupt_hook(nullptr);
+    }
+}
+
+// The caller has no task left, but is asked still while it waits for a helper that works long.
+static void a_waiting_caller_is_asked_too() {
+    using namespace std::chrono_literals;
+    set_thread_count(2);
+    const auto caller = std::this_thread::get_id();
+    std::atomic<bool> helper_began{false};
+    set_interrupt_hook([] { return true; });
+    auto task = [&](long) {
+        if (std::this_thread::get_id() == caller) {
+            for (int i = 0; i < 200 && !helper_began; ++i) std::this_thread::sleep_for(100us); // within one poll
+        } else {
+            helper_began = true;
+            std::this_thread::sleep_for(300ms);
+        }
+    };
+    bool stopped = false;
+    try {
+        parallel(2, task);
+    } catch (const Interrupted&) {
+        stopped = true;
+    }
+    CHECK(stopped || !helper_began);
+    set_interrupt_hook(nullptr);
+}
+
+int main() {
+    every_task_runs_once();
+    rounds_follow_each_other();
+    an_exception_comes_back_and_the_pool_goes_on();
+    calls_nest();
+    several_threads_may_call_it_at_once();
+    the_count_is_kept_and_checked();
+    the_interrupt_hook_stops_the_work();
+    a_waiting_caller_is_asked_too();
+    return check::finish();
+}

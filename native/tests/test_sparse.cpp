@@ -1,0 +1,112 @@
+// Pairs of sparse rows through the inverted index against dense panels and a naive loop.
+#include "check.hpp"
+#include "kernels/isa.hpp"
+#include "kernels/pairs.hpp"
+#include "naive.hpp"
+#include "threads/pool.hpp"
+
+using namespace mercer;
+
+template <class T> static void against_naive(Pair pair, Index n, Index m, Index d, double density, bool scaled) {
+    check::context = std::string(naive::name(pair)) + " " + std::to_string(8 * sizeof(T)) + " bits" +
+                     (scaled ? ", scaled" : "") + ", density " + std::to_string(density);
+    const auto x = naive::samples<T>(pair, n * d, density, 1), z = naive::samples<T>(pair, m * d, density, 2);
+    const naive::Compressed<T> a(x, n, d), b(z, m, d);
+    std::vector<double> scale(std::size_t(d), 1.0);
+    if (scaled)
+        for (Index k = 0; k < d; ++k) scale[std::size_t(k)] = 0.5 + double(k % 4);
+    const Frame frame{nullptr, scaled ? scale.data() : nullptr};
+    const auto pairs = bind_sparse(a.source, b.source, Formula{pair, {}, 0.0}, frame);
+    std::vector<T> out(std::size_t(n * m), T(-7)), part(std::size_t(2 * (m - 1)));
+    pairs->fill(nullptr, 0, n, 0, m, out.data(), m);
+    for (Index i = 0; i < n; ++i) {
+        auto xi = [&](Index k) { return T(double(x[std::size_t(i * d + k)]) * scale[std::size_t(k)]); };
+        for (Index j = 0; j < m; ++j) {
+            auto zj = [&](Index k) { return T(double(z[std::size_t(j * d + k)]) * scale[std::size_t(k)]); };
+            CHECK_CLOSE(out[std::size_t(i * m + j)], naive::reduce(pair, d, xi, zj), sizeof(T) == 4 ? 2e-7 : 2e-14,
+                        double(naive::size(pair, d, xi, zj)));
+        }
+    }
+    const Index index[] = {n - 1, 0};
+    pairs->fill(index, 0, 2, 1, m, part.data(), m - 1);
+    for (Index r = 0; r < 2; ++r)
+        for (Index j = 1; j < m; ++j)
+            CHECK(part[std::size_t(r * (m - 1) + j - 1)] == out[std::size_t(index[r] * m + j)]);
+}
+
+template <class T> static void symmetric(Pair pair) {
+    const Index n = 90, d = 300;
+    check::context = std::string(naive::name(pair)) + " symmetric";
+    auto x = naive::samples<T>(pair, n * d, 0.05, 3);
+    std::copy_n(x.begin(), 10 * d, x.begin() + 50 * d); // duplicates
+    const naive::Compressed<T> a(x, n, d);
+    const auto pairs = bind_sparse(a.source, a.source, Formula{pair, {}, 0.0}, Frame{});
+    std::vector<T> first;
+    for (int threads : {1, 2}) {
+        set_thread_count(threads);
+        std::vector<T> out(std::size_t(n * n));
+        pairs->fill_symmetric(out.data(), n);
+        if (first.empty()) first = out;
+        CHECK(out == first);
+    }
+    const bool distance = pair == Pair::squared_distance || pair == Pair::squared_direct || pair == Pair::l1 ||
+                          pair == Pair::linf || pair == Pair::chi2_distance;
+    for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < n; ++j) {
+            CHECK(first[std::size_t(i * n + j)] == first[std::size_t(j * n + i)]);
+            if (distance) CHECK(first[std::size_t(i * n + j)] >= T(0));
+        }
+        if (distance) CHECK(first[std::size_t(i * n + i)] == T(0));
+        if (distance && i < 10) CHECK(first[std::size_t(i * n + 50 + i)] == T(0));
+    }
+}
+
+// More columns of the result than one block of the index holds.
+static void many_rows() {
+    check::context = "many rows";
+    const Index n = 3, m = 8192 + 100, d = 11;
+    const auto x = naive::samples<float>(Pair::dot, n * d, 0.3, 1), z = naive::samples<float>(Pair::dot, m * d, 0.3, 2);
+    const naive::Compressed<float> a(x, n, d), b(z, m, d);
+    const auto pairs = bind_sparse(a.source, b.source, Formula{Pair::l1, {}, 0.0}, Frame{});
+    const auto dense = bind_dense(naive::dense(x, n, d), naive::dense(z, m, d), Formula{Pair::l1, {}, 0.0}, Frame{});
+    const Index first = 8100, width = m - first;
+    std::vector<float> out(std::size_t(n * width)), expected(std::size_t(n * width));
+    pairs->fill(nullptr, 0, n, first, m, out.data(), width);
+    dense->fill(nullptr, 0, n, first, m, expected.data(), width);
+    for (std::size_t i = 0; i < out.size(); ++i) CHECK_CLOSE(out[i], expected[i], 1e-6, 10.0);
+}
+
+static void chooses_by_density() {
+    const Index n = 40, d = 500;
+    for (double density : {0.01, 0.9}) {
+        const auto x = naive::samples<double>(Pair::dot, n * d, density, 1);
+        const naive::Compressed<double> a(x, n, d);
+        CHECK(prefers_sparse(a.source, a.source, Formula{}) == (density < 0.5));
+        CHECK(!prefers_sparse(naive::dense(x, n, d), a.source, Formula{}));
+        for (const auto& pairs : {bind(a.source, a.source, Formula{}, Frame{}),
+                                  bind(naive::dense(x, n, d), a.source, Formula{}, Frame{})}) {
+            double value = 0, expected = 0;
+            pairs->fill(nullptr, 3, 1, 5, 6, &value, 1);
+            for (Index k = 0; k < d; ++k) expected += x[std::size_t(3 * d + k)] * x[std::size_t(5 * d + k)];
+            CHECK_CLOSE(value, expected, 1e-13, 100.0);
+        }
+    }
+}
+
+template <class T> static void all() {
+    for (Pair pair : naive::pairs()) {
+        for (double density : {0.0, 0.03, 0.6}) {
+            against_naive<T>(pair, 23, 41, 150, density, false);
+            if (pair == Pair::squared_distance || pair == Pair::l1) against_naive<T>(pair, 23, 41, 150, density, true);
+        }
+        symmetric<T>(pair);
+    }
+}
+
+int main() {
+    all<float>();
+    all<double>();
+    many_rows();
+    chooses_by_density();
+    return check::finish();
+}

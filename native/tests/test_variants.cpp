@@ -1,0 +1,211 @@
+// The tables of inner loops themselves, for each instruction set of this processor and for the `wide` one:
+// registers and tile as AVX-512 has them, so that this shape is executed wherever the tests run.
+#include "check.hpp"
+#include "kernels/isa.hpp"
+#include "naive.hpp"
+
+#include <limits>
+
+namespace mercer::wide {
+extern const Isa<float> f32;
+extern const Isa<double> f64;
+} // namespace mercer::wide
+
+using namespace mercer;
+
+template <class T> constexpr double kEps = std::numeric_limits<T>::epsilon();
+
+template <class T> static void tiles(const Isa<T>& isa) {
+    const int mr = isa.mr, nr = isa.nr;
+    CHECK(isa.strip % mr == 0 && isa.strip % nr == 0);
+    for (Pair pair : naive::pairs())
+        for (Index depth : {0, 1, 2, 17, 100})
+            for (int rows = 1; rows <= mr; ++rows) {
+                check::context = std::string(naive::name(pair)) + " depth " + std::to_string(depth);
+                const auto a = naive::samples<T>(pair, depth * mr, 0.8, 1),
+                           b = naive::samples<T>(pair, depth * nr, 0.8, 2);
+                std::vector<T> sums(std::size_t(mr * nr), T(-7)), halves(std::size_t(mr * nr), T(-7));
+                const auto tile = isa.tile[static_cast<int>(pair)];
+                tile(rows, depth, a.data(), b.data(), sums.data(), true);
+                const Index half = depth / 2;
+                tile(rows, half, a.data(), b.data(), halves.data(), true);
+                tile(rows, depth - half, a.data() + half * mr, b.data() + half * nr, halves.data(), false);
+                for (int i = 0; i < mr; ++i)
+                    for (int j = 0; j < nr; ++j) {
+                        const T value = sums[std::size_t(i * nr + j)];
+                        if (i >= rows) {
+                            CHECK(value == T(-7)); // rows that are not live are not written
+                            continue;
+                        }
+                        auto x = [&](Index k) { return a[std::size_t(k * mr + i)]; };
+                        auto z = [&](Index k) { return b[std::size_t(k * nr + j)]; };
+                        const Pair meant =
+                            pair == Pair::squared_distance ? Pair::dot : pair; // its tile is the dot product
+                        const auto expected = naive::reduce(meant, depth, x, z);
+                        const auto scale = double(naive::size(meant, depth, x, z));
+                        CHECK_CLOSE(value, expected, 16 * kEps<T>, scale);
+                        CHECK_CLOSE(halves[std::size_t(i * nr + j)], expected, 16 * kEps<T>, scale);
+                    }
+            }
+}
+
+// Squares are summed exactly as the tile sums, chunk by chunk, so a sample's distance to itself is zero.
+template <class T> static void squares_and_distances(const Isa<T>& isa) {
+    const int mr = isa.mr, nr = isa.nr;
+    for (Index depth : {1, 5, 64, 255, 700, 1501}) {
+        check::context = "squares, depth " + std::to_string(depth);
+        auto a = naive::samples<T>(Pair::dot, depth * mr + 64, 1.0, 1);
+        auto b = naive::samples<T>(Pair::dot, depth * nr + 64, 1.0, 2);
+        for (Index k = 0; k < depth; ++k) // column j holds sample j mod mr of the rows
+            for (int j = 0; j < nr; ++j) b[std::size_t(k * nr + j)] = a[std::size_t(k * mr + j % mr)];
+        std::vector<T> of_rows(static_cast<std::size_t>(mr)), of_columns(static_cast<std::size_t>(nr));
+        isa.row_squares(depth, a.data(), of_rows.data());
+        isa.column_squares(depth, b.data(), of_columns.data());
+        for (int i = 0; i < mr; ++i) {
+            auto x = [&](Index k) { return a[std::size_t(k * mr + i)]; };
+            const auto expected = naive::reduce(Pair::dot, depth, x, x);
+            CHECK_CLOSE(of_rows[std::size_t(i)], expected, 64 * kEps<T>, double(expected));
+        }
+        for (int j = 0; j < nr; ++j) CHECK(of_columns[std::size_t(j)] == of_rows[std::size_t(j % mr)]);
+        const Index step = chunk<T>(depth);
+        std::vector<T> sums(std::size_t(mr * nr));
+        for (Index k = 0; k < depth; k += step)
+            isa.tile[static_cast<int>(Pair::dot)](mr, std::min(step, depth - k), a.data() + k * mr, b.data() + k * nr,
+                                                  sums.data(), k == 0);
+        const std::vector<Step> steps{{Op::affine, -0.01, 0.0, {}}, {Op::exp, 0.0, 0.0, {}}};
+        for (int rows = 1; rows <= mr; ++rows) {
+            std::vector<T> plain(sums), finished(sums);
+            isa.distances(rows, of_rows.data(), of_columns.data(), nullptr, nullptr, plain.data());
+            isa.distances(rows, of_rows.data(), of_columns.data(), steps.data(), steps.data() + 2, finished.data());
+            for (int i = 0; i < mr; ++i)
+                for (int j = 0; j < nr; ++j) {
+                    const auto at = std::size_t(i * nr + j);
+                    if (i >= rows) {
+                        CHECK(plain[at] == sums[at] && finished[at] == sums[at]);
+                        continue;
+                    }
+                    const auto expected = naive::reduce(
+                        Pair::squared_distance, depth, [&](Index k) { return a[std::size_t(k * mr + i)]; },
+                        [&](Index k) { return b[std::size_t(k * nr + j)]; });
+                    CHECK_CLOSE(plain[at], expected, 64 * kEps<T>,
+                                double(of_rows[std::size_t(i)]) + double(of_columns[std::size_t(j)]));
+                    CHECK_CLOSE(finished[at], naive::apply(steps, plain[at]), 8 * kEps<T>, 1.0);
+                    if (j % mr == i) CHECK(plain[at] == T(0) && finished[at] == T(1));
+                }
+        }
+    }
+}
+
+template <class T> static void direct_differences(const Isa<T>& isa) {
+    check::context = "direct";
+    for (Index depth = 0; depth < 150; ++depth) {
+        const auto x = naive::samples<T>(Pair::dot, depth, 1.0, 1), z = naive::samples<T>(Pair::dot, depth, 1.0, 2);
+        const auto scale = naive::samples<T>(Pair::chi2, depth, 1.0, 3);
+        long double plain = 0, scaled = 0;
+        for (Index k = 0; k < depth; ++k) {
+            const auto at = std::size_t(k);
+            const long double difference = (long double)(x[at]) - z[at];
+            plain += difference * difference;
+            scaled += difference * difference * scale[at] * scale[at];
+        }
+        CHECK_CLOSE(isa.direct(depth, x.data(), z.data(), nullptr), plain, 16 * kEps<T>, double(plain) + 1e-30);
+        CHECK_CLOSE(isa.direct(depth, x.data(), z.data(), scale.data()), scaled, 16 * kEps<T>, double(scaled) + 1e-30);
+        CHECK(isa.direct(depth, x.data(), x.data(), nullptr) == T(0));
+        CHECK(isa.direct(depth, x.data(), z.data(), nullptr) == isa.direct(depth, z.data(), x.data(), nullptr));
+    }
+}
+
+// Every step on values of its domain, and every length, so that whole vectors and the rest are both met.
+template <class T> static void steps(const Isa<T>& isa) {
+    struct Case {
+        std::vector<Step> steps;
+        double low, high;
+    };
+    const Case cases[] = {
+        {{{Op::affine, -0.5, 2.0, {}}}, -5, 5},
+        {{{Op::integer, 0.0, 0.0, {}}}, -3, 3},
+        {{{Op::integer, 1.0, 0.0, {}}}, -3, 3},
+        {{{Op::integer, 7.0, 0.0, {}}}, -3, 3},
+        {{{Op::power, 0.5, 0.0, {}}}, 0, 9},
+        {{{Op::power, 0.7, 0.0, {}}}, 0, 9},
+        {{{Op::power, -1.5, 0.0, {}}}, 1, 50},
+        {{{Op::exp, 0.0, 0.0, {}}}, -80, 5},
+        {{{Op::tanh, 0.0, 0.0, {}}}, -30, 30},
+        {{{Op::tanh, 0.0, 0.0, {}}}, -1e-3, 1e-3},
+        {{{Op::matern32, 1.3, 0.0, {}}}, 0, 40},
+        {{{Op::matern52, 1.3, 0.0, {}}}, 0, 40},
+        {{{Op::series, 0.0, 0.0, {1.0, 0.0, 0.5, 2.0}}}, 0, 3},
+        {{{Op::is_zero, 0.0, 0.0, {}}}, 0, 1},
+        {{{Op::affine, 0.1, 1.0, {}},
+          {Op::integer, 3.0, 0.0, {}},
+          {Op::affine, -1.0, 0.0, {}},
+          {Op::exp, 0.0, 0.0, {}}},
+         0,
+         5},
+        {{}, -1, 1},
+    };
+    for (const Case& c : cases)
+        for (std::size_t n :
+             {std::size_t(0), std::size_t(1), std::size_t(3), std::size_t(16), std::size_t(67), std::size_t(1000)}) {
+            check::context =
+                "step " + std::to_string(c.steps.empty() ? -1 : int(c.steps[0].op)) + " of " + std::to_string(n);
+            std::vector<T> values(n + 1, T(-7)), before;
+            for (std::size_t i = 0; i < n; ++i)
+                values[i] = T(c.low + (c.high - c.low) * double(i) / double(std::max<std::size_t>(1, n - 1)));
+            before = values;
+            isa.apply(c.steps.data(), c.steps.data() + c.steps.size(), values.data(), n);
+            CHECK(values[n] == T(-7)); // nothing after the end
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto expected = naive::apply(c.steps, before[i]);
+                // Rounding the argument of exp changes the value by as much as the argument is large.
+                const double size = 1 + std::abs(double(before[i]));
+                CHECK_CLOSE(values[i], expected, 8 * kEps<T> * size, std::max(std::abs(double(expected)), 1e-30));
+            }
+        }
+    check::context = "exp beyond its range";
+    const std::vector<Step> exponential{{Op::exp, 0.0, 0.0, {}}};
+    const T infinity = std::numeric_limits<T>::infinity();
+    std::vector<T> values{T(-1e30), -infinity, T(1e30), infinity, T(0), T(-0.0)};
+    isa.apply(exponential.data(), exponential.data() + 1, values.data(), values.size());
+    CHECK(values[0] == T(0) && values[1] == T(0) && values[2] == infinity && values[3] == infinity);
+    CHECK(values[4] == T(1) && values[5] == T(1));
+    check::context = "what is not a number";
+    std::vector<T> nan(5, std::numeric_limits<T>::quiet_NaN());
+    isa.apply(exponential.data(), exponential.data() + 1, nan.data(), nan.size());
+    CHECK(std::isnan(nan[0])); // stays so, rather than becoming a number
+}
+
+template <class T> static void all(const char* name, const Isa<T>& isa) {
+    std::printf("%s, %d bits: tile of %d x %d\n", name, int(8 * sizeof(T)), isa.mr, isa.nr);
+    const int before = check::failures;
+    tiles(isa);
+    squares_and_distances(isa);
+    direct_differences(isa);
+    steps(isa);
+    if (check::failures != before) std::printf("%s: %d checks failed\n", name, check::failures - before);
+}
+
+static bool has_wide() {
+#if defined(MERCER_WIDE_NEEDS_AVX2)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return true;
+#endif
+}
+
+int main() {
+    for (const InstructionSet* set : instruction_sets()) {
+        if (!set->available()) {
+            std::printf("this processor has no %s: not tested\n", set->name);
+            continue;
+        }
+        all(set->name, set->of<float>());
+        all(set->name, set->of<double>());
+    }
+    if (has_wide()) {
+        CHECK(wide::f32.mr == 12 && wide::f32.nr == 32 && wide::f64.mr == 12 && wide::f64.nr == 16);
+        all("wide", wide::f32);
+        all("wide", wide::f64);
+    }
+    return check::finish();
+}

@@ -1,0 +1,58 @@
+"""The documentation is run: its Python blocks, what they say they print, the files it names, and the examples."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: ``print(...)  # text``: the text is printed, with ... for anything.
+SAID = re.compile(r"^print\(.*\)  +# (.*)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+NAMED = re.compile(r"`((?:src|native|tests)/[\w./]*)`")
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def blocks(page):
+    """Every Python block, behind as many empty lines as stand before it, so that errors name the right line."""
+    text = page.read_text(encoding="utf-8")
+    return ["\n" * text[: found.start(1)].count("\n") + found[1] for found in BLOCK.finditer(text)]
+
+
+@pages
+def test_blocks_run_and_print_what_they_say(page, capsys):
+    names = {"__name__": page.stem}
+    for block in blocks(page):
+        exec(compile(block, page, "exec"), names)
+        printed = capsys.readouterr().out
+        for said in SAID.findall(block):
+            pattern = re.escape(said).replace(re.escape("..."), ".*")
+            assert re.search(pattern, printed), f"{said!r} is not among what was printed:\n{printed}"
+
+
+@pages
+def test_files_exist(page):
+    text = page.read_text(encoding="utf-8")
+    missing = [name for name in LINK.findall(text) if not (page.parent / name).exists()]
+    missing += [name for name in NAMED.findall(text) if not (ROOT / name).exists()]
+    assert not missing
+
+
+def test_examples_of_the_readme_are_short():
+    lengths = [len(block.strip().splitlines()) for block in blocks(ROOT / "README.md")]
+    assert len(lengths) == 3
+    assert max(lengths) <= 12
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples_are_short_and_run(example):
+    assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
+    run = subprocess.run([sys.executable, str(example)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout
