@@ -111,7 +111,7 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
         "apply",
         [](const mercer::Formula& f, nb::ndarray<T, nb::c_contig, nb::device::cpu> values) {
             mercer::instruction_set().of<T>().apply(f.steps.data(), f.steps.data() + f.steps.size(), values.data(),
-                                                  values.size());
+                                                    values.size());
         },
         "formula"_a, "values"_a.noconvert());
 }

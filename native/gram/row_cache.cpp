@@ -5,8 +5,7 @@
 
 namespace mercer {
 
-template <class T>
-RowCache<T>::RowCache(Index columns, std::size_t budget)
+template <class T> RowCache<T>::RowCache(Index columns, std::size_t budget)
     : columns_(columns), capacity_(columns > 0 ? budget / (std::size_t(columns) * sizeof(T)) : 0) {}
 
 template <class T> bool RowCache<T>::get(Index row, T* out) {

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <stdexcept>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -92,7 +93,10 @@ template <class T> class DensePairs final : public Pairs<T> {
   public:
     DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
-          chunk_(std::max<Index>(1, chunk<T>(d_))), distances_(formula_.pair == Pair::squared_distance) {
+          chunk_(std::max<Index>(1, chunk<T>(d_))),
+          // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
+          growth_(2 + 1.5 * std::sqrt(double(chunk_) * double(chunk_) / double(std::max<Index>(1, d_)))),
+          distances_(formula_.pair == Pair::squared_distance) {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + d_);
         if (frame.scale) {
             scale_.assign(frame.scale, frame.scale + d_);
@@ -109,7 +113,7 @@ template <class T> class DensePairs final : public Pairs<T> {
             if (!distances_) return;
             T* squares = squares_.data() + p * isa_.nr;
             isa_.column_squares(d_, panel(p), squares);
-            largest_[p] = *std::max_element(squares, squares + isa_.nr);
+            largest_[p] = checked(*std::max_element(squares, squares + isa_.nr));
         });
     }
 
@@ -120,7 +124,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Index row_strips = ceil_div(rows, strip);
         // Columns are cut at multiples of the strip; few rows are shared out by cutting them finer.
         const Index c0 = first_column / strip, c1 = ceil_div(last_column, strip);
-        const Index wanted = std::max<Index>(1, 4 * thread_count() / row_strips);
+        const Index wanted = std::max<Index>(1, ceil_div(24 * thread_count(), row_strips));
         const Index width = ceil_div(c1 - c0, std::min(wanted, c1 - c0));
         const Index groups = ceil_div(c1 - c0, width);
         parallel(row_strips * groups, [&](long t) {
@@ -165,6 +169,13 @@ template <class T> class DensePairs final : public Pairs<T> {
         Index stride, j0, j1;
     };
 
+    static T checked(T square) {
+        if (!std::isfinite(square))
+            throw std::overflow_error(
+                "the squares of the data overflow their precision; scale the data or use float64");
+        return square;
+    }
+
     T* panel(Index p) const { return panels_.data() + p * d_ * isa_.nr; }
 
     template <class Which> RowStrip pack_rows(Which which, Index count) const {
@@ -184,7 +195,7 @@ template <class T> class DensePairs final : public Pairs<T> {
             }
             if (!distances_) continue;
             isa_.row_squares(d_, panel, squares + p * mr);
-            largest[p] = *std::max_element(squares + p * mr, squares + (p + 1) * mr);
+            largest[p] = checked(*std::max_element(squares + p * mr, squares + (p + 1) * mr));
         }
         return {count, rows, squares, largest};
     }
@@ -204,7 +215,8 @@ template <class T> class DensePairs final : public Pairs<T> {
             for (Index q = q0; q < q1; ++q) {
                 // The column panel used next comes from far away: ask for a part of it at every tile.
                 const bool turn = q + 1 == q1;
-                const char* next = reinterpret_cast<const char*>(turn ? panel(q0) + (k + depth) * nr : panel(q + 1) + k * nr);
+                const char* next =
+                    reinterpret_cast<const char*>(turn ? panel(q0) + (k + depth) * nr : panel(q + 1) + k * nr);
                 const Index bytes = depth * nr * Index(sizeof(T)), share = ceil_div(bytes, row_panels * 64) * 64;
                 for (Index p = 0; p < row_panels; ++p) {
                     for (Index at = p * share; at < std::min(bytes, (p + 1) * share); at += 64)
@@ -231,55 +243,68 @@ template <class T> class DensePairs final : public Pairs<T> {
         const double limit = unreliable_below(double(rows.largest[p]) + double(largest_[q]));
         if (limit <= 0) return isa_.distances(live, row_squares, column_squares, step, end, sums);
         isa_.distances(live, row_squares, column_squares, nullptr, nullptr, sums);
-        repair(which, p, q, live, limit, sums);
+        repair(rows, which, p, q, live, limit, sums);
         isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
     }
 
-    // |x|^2 - 2 x.z + |z|^2 is wrong by up to about kGrowth eps (|x|^2 + |z|^2), which matters where x and z
-    // are close together and far from the centre. Returns the squared distance below which it is not good enough.
+    // |x|^2 - 2 x.z + |z|^2 is wrong by up to growth_ eps (|x|^2 + |z|^2), which matters where x and z are close
+    // together and far from the centre. Returns the squared distance below which it is not good enough.
     double unreliable_below(double squares) const {
         constexpr bool f32 = sizeof(T) == 4;
         constexpr double eps = std::numeric_limits<T>::epsilon() / 2;
-        constexpr double kGrowth = 6;
-        const double error = kGrowth * eps * squares;
+        const double error = growth_ * eps * squares;
         if (formula_.rate <= 0) return error / (f32 ? 1e-5 : 2e-13);
-        // The kernel value is wrong by at most rate * error (relatively); 1e-6 absolute is allowed in
-        // float32, where far pairs are forgiven because their value is small, and 5e-13 relative in float64.
-        constexpr double allowed = f32 ? 1e-6 : 5e-13;
+        // The kernel value is wrong by at most rate * error, relatively. In float32 1.7e-6 absolute is allowed, so far
+        // pairs are forgiven because their value is small; in float64 5e-13 relative.
+        constexpr double allowed = f32 ? 1.7e-6 : 5e-13;
         const double wrong = formula_.rate * error;
         if (wrong <= allowed) return 0;
-        return (f32 ? std::min(std::log(wrong / allowed), 104.0) : 746.0) / formula_.rate;
+        return (f32 ? std::min(std::log(wrong / allowed), 104.0) : 746.0) / formula_.rate + error;
     }
 
-    // Computes the unreliable entries of a tile again, from differences of the samples themselves.
-    template <class Which> void repair(Which which, Index p, Index q, int live, double limit, T* target) const {
+    // Computes the unreliable entries of a tile again, from differences of the samples themselves. `limit` is that of
+    // the tile's largest samples; each entry is judged by its own, so that it does not depend on its neighbours.
+    template <class Which>
+    void repair(const RowStrip& rows, Which which, Index p, Index q, int live, double limit, T* target) const {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
-        const T* z_rows = nullptr;
-        const bool direct = x_.contiguous() && z_.contiguous();
-        T* buffer = nullptr;
-        for (int i = 0; i < live; ++i) {
-            const Index xi = which(p * isa_.mr + i);
-            const T* x_row = nullptr;
+        const T* row_squares = rows.squares + p * isa_.mr;
+        const T* column_squares = squares_.data() + q * nr;
+        const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
+        Originals originals(*this, q, columns);
+        for (int i = 0; i < live; ++i)
             for (int j = 0; j < columns; ++j) {
                 T& value = target[i * nr + j];
                 if (!(double(value) < limit)) continue;
-                if (!direct && !z_rows) { // rows that do not lie side by side are read once per tile
-                    buffer = scratch<T>().originals.reserve(std::size_t((nr + 1) * d_));
-                    for (int c = 0; c < columns; ++c) z_.read(q * nr + c, buffer + (c + 1) * d_);
-                    z_rows = buffer;
-                }
-                if (!x_row) {
-                    if (direct)
-                        x_row = x_.data + xi * x_.row_stride;
-                    else
-                        x_.read(xi, buffer), x_row = buffer;
-                }
-                const T* z_row = direct ? z_.data + (q * nr + j) * z_.row_stride : buffer + (j + 1) * d_;
-                value = isa_.direct(d_, x_row, z_row, direct_scale_.empty() ? nullptr : direct_scale_.data());
+                if (!(double(value) < unreliable_below(double(row_squares[i]) + double(column_squares[j])))) continue;
+                value = isa_.direct(d_, originals.x(which(p * isa_.mr + i)), originals.z(j), scale);
             }
-        }
     }
+
+    // The samples of a tile as the caller has them: where they lie if their coordinates are contiguous, else copied,
+    // the columns once per tile and a row when it is first asked for.
+    class Originals {
+      public:
+        Originals(const DensePairs& pairs, Index q, int columns) : pairs_(pairs), first_(q * pairs.isa_.nr) {
+            if (pairs.x_.contiguous() && pairs.z_.contiguous()) return;
+            const Index d = pairs.d_;
+            buffer_ = scratch<T>().originals.reserve(std::size_t((pairs.isa_.nr + 1) * d));
+            for (int c = 0; c < columns; ++c) pairs.z_.read(first_ + c, buffer_ + (c + 1) * d);
+        }
+        const T* x(Index i) {
+            if (!buffer_) return pairs_.x_.data + i * pairs_.x_.row_stride;
+            if (i != row_) pairs_.x_.read(row_ = i, buffer_);
+            return buffer_;
+        }
+        const T* z(int j) const {
+            return buffer_ ? buffer_ + (j + 1) * pairs_.d_ : pairs_.z_.data + (first_ + j) * pairs_.z_.row_stride;
+        }
+
+      private:
+        const DensePairs& pairs_;
+        Index first_, row_ = -1;
+        T* buffer_ = nullptr;
+    };
 
     // Asks for the memory of a tile's result while the tile is being summed.
     void claim(Index i, Index j, int live, const Target& target) const {
@@ -315,6 +340,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     Formula formula_;
     const Isa<T>& isa_;
     Index d_, chunk_;
+    double growth_;
     bool distances_;
     std::vector<double> shift_, scale_;
     std::vector<T> direct_scale_, largest_;

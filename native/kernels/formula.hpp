@@ -27,7 +27,7 @@ enum class Op : int {
     affine,   // a v + b
     integer,  // v^a, a a non-negative integer
     power,    // v^a for v >= 0, a real
-    exp,      // e^v
+    exp,      // e^(a v)
     tanh,     // tanh(v)
     matern32, // (1 + u) e^-u,           u = a sqrt(v)
     matern52, // (1 + u + u^2/3) e^-u,   u = a sqrt(v)

@@ -11,16 +11,18 @@ namespace mercer {
 
 // Coordinates are summed in registers a chunk at a time before the partial sum joins the total. It keeps a
 // panel's chunk in the first-level cache and the rounding error of long sums small. The chunks of a sum are
-// of equal length, about 1 KiB of each sample. (Internal linkage: see variant.cpp.)
+// of equal length: at most 256 coordinates and, in float32, as many chunks as keep the error of the total below some
+// 12 ulp (it grows like the square root of their length over their number). Internal linkage: see variant.cpp.
 template <class T> static constexpr std::ptrdiff_t chunk(std::ptrdiff_t depth) {
-    constexpr std::ptrdiff_t most = 1024 / sizeof(T), slack = most / 4;
-    const std::ptrdiff_t chunks = depth <= most + slack ? 1 : (depth - slack + most - 1) / most;
+    std::ptrdiff_t chunks = (depth + 255) / 256;
+    if (chunks < 1) chunks = 1;
+    while (sizeof(T) == 4 && depth > 49 * chunks * chunks) ++chunks;
     return (depth + chunks - 1) / chunks;
 }
 
 template <class T> struct Isa {
-    int mr; // rows of a tile: a row panel stores coordinate k of mr samples side by side
-    int nr; // columns of a tile: a column panel does the same for nr samples
+    int mr;    // rows of a tile: a row panel stores coordinate k of mr samples side by side
+    int nr;    // columns of a tile: a column panel does the same for nr samples
     int strip; // rows and columns of a macro block, a multiple of mr and nr
     // acc[mr][nr] (+)= reduction over `depth` coordinates of a row panel and a column panel; rows <= mr are live.
     using Tile = void (*)(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first);

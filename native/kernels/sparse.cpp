@@ -160,12 +160,27 @@ template <class T> class SparsePairs final : public Pairs<T> {
         case Pair::squared_direct:
             for (Index j = 0; j < n; ++j) out[j] = T(distance(i, j0 + j, term + terms[j], sums[j]));
             break;
+        case Pair::l1:
+        case Pair::chi2_distance:
+            for (Index j = 0; j < n; ++j) out[j] = T(difference(i, j0 + j, term + terms[j], sums[j]));
+            break;
         case Pair::equal:
             for (Index j = 0; j < n; ++j) out[j] = T(double(x_.columns) + (term + terms[j]) + sums[j]);
             break;
         default:
             for (Index j = 0; j < n; ++j) out[j] = T((term + terms[j]) + sums[j]);
         }
+    }
+
+    // What the two samples add alone plus what they have in common (which is negative), or the differences themselves
+    // where that has lost too many digits.
+    double difference(Index i, Index j, double mass, double common) const {
+        const double value = mass + common;
+        if (4e-16 * mass <= (sizeof(T) == 4 ? 1e-9 : 2e-15) * value) return value;
+        double sum = 0;
+        const bool l1 = formula_.pair == Pair::l1;
+        merge(i, j, [&](double x, double z) { sum += l1 ? std::abs(x - z) : (x - z) * ((x - z) / (x + z)); });
+        return sum;
     }
 
     // |x|^2 + |z|^2 - 2 x.z, or the differences themselves where that has lost too many digits.

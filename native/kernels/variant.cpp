@@ -16,22 +16,31 @@ struct SquaredDirect {
         return acc + d * d;
     }
 };
+// Additions and comparisons share half of the arithmetic units of many processors. Where there is a fused
+// multiply-add, times one (a one that the compiler cannot see) lets the other half take a part, at the same rounding.
+#if defined(__FMA__)
+template <class T> const volatile T kOne = T(1);
+template <class S, class V> V plus(V a, V b, V one) { return a * one + b; }
+#else
+template <class T> constexpr T kOne = T(1);
+template <class S, class V> V plus(V a, V b, V) { return a + b; }
+#endif
 struct L1 {
-    template <class S, class V> static V add(V acc, V a, V b) { return acc + S::abs(a - b); }
+    template <class S, class V> static V add_one(V acc, V a, V b, V one) { return plus<S>(S::abs(a - b), acc, one); }
 };
 struct Linf {
     template <class S, class V> static V add(V acc, V a, V b) { return S::max(acc, S::abs(a - b)); }
 };
 struct Intersection {
-    template <class S, class V> static V add(V acc, V a, V b) { return acc + S::min(a, b); }
+    template <class S, class V> static V add_one(V acc, V a, V b, V one) { return plus<S>(S::min(a, b), acc, one); }
 };
-// Two fractions at a time over their common denominator: division is the slow part. A guard in the denominators makes
-// 0/0 = 0; entries must be well above it (2^-60 in float32, 2^-500 in float64) to count.
-template <class T> constexpr T kGuard = sizeof(T) == 4 ? T(8.6736174e-19) : T(3.0549363634996047e-151);
+// Two fractions at a time over their common denominator: division is the slow part. A denominator of zero, whose
+// numerator is zero too, becomes one.
 template <class S, class V> V fractions(V n0, V s0, V n1, V s1) {
     using T = decltype(n0[0] + 0);
-    s0 = s0 + S::splat(kGuard<T>);
-    s1 = s1 + S::splat(kGuard<T>);
+    const V zero = S::splat(T(0)), one = S::splat(T(1));
+    s0 = S::select(s0 == zero, one, s0);
+    s1 = S::select(s1 == zero, one, s1);
     return (n0 * s1 + n1 * s0) / (s0 * s1);
 }
 struct Chi2 {
@@ -76,7 +85,9 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
     using V = typename S::V;
     constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
     V c[R][2] = {};
-    if constexpr (requires { &Reduction::template add2<S, V>; }) { // coordinates in twos; a last single one beside zeros
+    if constexpr (requires {
+                      &Reduction::template add2<S, V>;
+                  }) { // coordinates in twos; a last single one beside zeros
         for (std::ptrdiff_t k = 0; k < depth; k += 2) {
             const bool both = k + 1 < depth;
             V b0[2] = {S::load(b), S::load(b + L)};
@@ -90,13 +101,19 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
             b += 2 * NR;
         }
     } else {
+        [[maybe_unused]] const V one = S::splat(kOne<T>);
         for (std::ptrdiff_t k = 0; k < depth; ++k) {
             V b0 = S::load(b), b1 = S::load(b + L);
 #pragma GCC unroll 16
             for (int i = 0; i < R; ++i) {
                 V ai = S::splat(a[i]);
-                c[i][0] = Reduction::template add<S>(c[i][0], ai, b0);
-                c[i][1] = Reduction::template add<S>(c[i][1], ai, b1);
+                if constexpr (requires { &Reduction::template add_one<S, V>; }) {
+                    c[i][0] = Reduction::template add_one<S>(c[i][0], ai, b0, one);
+                    c[i][1] = Reduction::template add_one<S>(c[i][1], ai, b1, one);
+                } else {
+                    c[i][0] = Reduction::template add<S>(c[i][0], ai, b0);
+                    c[i][1] = Reduction::template add<S>(c[i][1], ai, b1);
+                }
             }
             a += MR;
             b += NR;
@@ -119,19 +136,26 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
     }
 }
 
+// Reductions with add_one need more registers than a dot product; with 16 of them, half of a tile at a time fits.
+constexpr int kPass = MERCER_VECTOR_BYTES == 64 ? MERCER_TILE_ROWS : 3;
+
 // Panels are always MR wide, but only the live rows are computed: a single row costs a single row.
 template <class T, class Reduction, int R>
 void tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
     if constexpr (R > 1) {
         if (rows < R) return tile<T, Reduction, R - 1>(rows, depth, a, b, acc, first);
     }
-    tile_rows<T, Reduction, R>(depth, a, b, acc, first);
+    if constexpr (R > kPass && requires { &Reduction::template add_one<Simd<T>, typename Simd<T>::V>; }) {
+        tile_rows<T, Reduction, kPass>(depth, a, b, acc, first);
+        tile_rows<T, Reduction, R - kPass>(depth, a + kPass, b, acc + kPass * kColumns<T>, first);
+    } else {
+        tile_rows<T, Reduction, R>(depth, a, b, acc, first);
+    }
 }
 
 // The chunked order of tile(), and its very instructions, so that the distance of a sample to itself is
 // exactly zero. `at(k, i)` gives coordinate k of sample i (or of a vector of samples).
-template <class T, int Count, class At>
-void squares(std::ptrdiff_t depth, At at, typename Simd<T>::V (&total)[Count]) {
+template <class T, int Count, class At> void squares(std::ptrdiff_t depth, At at, typename Simd<T>::V (&total)[Count]) {
     using S = Simd<T>;
     const std::ptrdiff_t step = chunk<T>(depth);
     for (std::ptrdiff_t start = 0; start < depth; start += step) {
@@ -182,6 +206,12 @@ template <class T> T direct(std::ptrdiff_t depth, const T* x, const T* z, const 
     return total;
 }
 
+// A parameter in the precision of the values. One too large for it becomes the largest, so that 0 times it is 0.
+template <class T> T narrow(double value) {
+    constexpr double largest = sizeof(T) == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308;
+    return T(value > largest ? largest : value < -largest ? -largest : value);
+}
+
 // Applies the steps to U vectors held in registers; several at a time hide the latency of exp and log.
 template <class T, int U> void run(const Step* step, const Step* end, typename Simd<T>::V (&v)[U]) {
     using S = Simd<T>;
@@ -192,10 +222,10 @@ template <class T, int U> void run(const Step* step, const Step* end, typename S
         for (int u = 0; u < U; ++u) v[u] = f(v[u]);
     };
     for (; step != end; ++step) {
-        const V a = S::splat(T(step->a)), b = S::splat(T(step->b));
+        const V a = S::splat(narrow<T>(step->a)), b = S::splat(narrow<T>(step->b));
         switch (step->op) {
         case Op::affine: each([=](V x) { return a * x + b; }); break;
-        case Op::exp: each([](V x) { return S::exp(x); }); break;
+        case Op::exp: each([=](V x) { return S::exp(a * x); }); break;
         case Op::tanh: each([](V x) { return S::tanh(x); }); break;
         case Op::integer: {
             V base[U], result[U];
@@ -216,13 +246,13 @@ template <class T, int U> void run(const Step* step, const Step* end, typename S
             break;
         case Op::matern32:
             each([=](V x) {
-                V t = a * S::sqrt(x);
+                V t = S::min(S::splat(T(1e15)), a * S::sqrt(x)); // never infinity times zero
                 return (one + t) * S::exp(-t);
             });
             break;
         case Op::matern52:
             each([=](V x) {
-                V t = a * S::sqrt(x);
+                V t = S::min(S::splat(T(1e15)), a * S::sqrt(x));
                 return (one + t + t * t * S::splat(T(1.0 / 3))) * S::exp(-t);
             });
             break;
@@ -293,8 +323,8 @@ template <class T> constexpr Isa<T> table() {
                   NR,
                   strip(MR, NR, sizeof(T) == 4 ? 192 : 144),
                   {tile<T, Dot, MR>, tile<T, Dot, MR>, tile<T, SquaredDirect, MR>, tile<T, L1, MR>, tile<T, Linf, MR>,
-                   tile<T, Intersection, MR>, tile<T, Chi2, MR>, tile<T, Chi2Distance, MR>,
-                   tile<T, JensenShannon, MR>, tile<T, Equal, MR>},
+                   tile<T, Intersection, MR>, tile<T, Chi2, MR>, tile<T, Chi2Distance, MR>, tile<T, JensenShannon, MR>,
+                   tile<T, Equal, MR>},
                   row_squares<T>,
                   column_squares<T>,
                   distances<T>,

@@ -66,7 +66,7 @@ inline Real apply(const std::vector<mercer::Step>& steps, Real v) {
         case Op::affine: v = a * v + Real(step.b); break;
         case Op::integer: v = std::pow(v, a); break;
         case Op::power: v = v == 0 ? Real(0) : std::pow(v, a); break;
-        case Op::exp: v = std::exp(v); break;
+        case Op::exp: v = std::exp(step.a * v); break;
         case Op::tanh: v = std::tanh(v); break;
         case Op::matern32: v = (1 + u) * std::exp(-u); break;
         case Op::matern52: v = (1 + u + u * u / 3) * std::exp(-u); break;

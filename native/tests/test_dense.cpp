@@ -87,7 +87,7 @@ template <class T> static void distances_after_cancellation(double rate, bool ou
     for (Index i = 0; i < n; ++i)
         for (Index k = 0; k < d; ++k) shift[std::size_t(k)] += double(x[std::size_t(i * d + k)]) / double(n);
     const auto source = naive::dense(x, n, d);
-    const std::vector<Step> steps{{Op::affine, -rate, 0.0, {}}, {Op::exp, 0.0, 0.0, {}}};
+    const std::vector<Step> steps{{Op::affine, -rate, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}};
     const auto pairs =
         bind_dense(source, source, Formula{Pair::squared_distance, steps, rate}, Frame{shift.data(), nullptr});
     std::vector<T> out(std::size_t(n * n)), alone(static_cast<std::size_t>(n));

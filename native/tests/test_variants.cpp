@@ -72,7 +72,7 @@ template <class T> static void squares_and_distances(const Isa<T>& isa) {
         for (Index k = 0; k < depth; k += step)
             isa.tile[static_cast<int>(Pair::dot)](mr, std::min(step, depth - k), a.data() + k * mr, b.data() + k * nr,
                                                   sums.data(), k == 0);
-        const std::vector<Step> steps{{Op::affine, -0.01, 0.0, {}}, {Op::exp, 0.0, 0.0, {}}};
+        const std::vector<Step> steps{{Op::affine, -0.01, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}};
         for (int rows = 1; rows <= mr; ++rows) {
             std::vector<T> plain(sums), finished(sums);
             isa.distances(rows, of_rows.data(), of_columns.data(), nullptr, nullptr, plain.data());
@@ -129,7 +129,7 @@ template <class T> static void steps(const Isa<T>& isa) {
         {{{Op::power, 0.5, 0.0, {}}}, 0, 9},
         {{{Op::power, 0.7, 0.0, {}}}, 0, 9},
         {{{Op::power, -1.5, 0.0, {}}}, 1, 50},
-        {{{Op::exp, 0.0, 0.0, {}}}, -80, 5},
+        {{{Op::exp, 1.0, 0.0, {}}}, -80, 5},
         {{{Op::tanh, 0.0, 0.0, {}}}, -30, 30},
         {{{Op::tanh, 0.0, 0.0, {}}}, -1e-3, 1e-3},
         {{{Op::matern32, 1.3, 0.0, {}}}, 0, 40},
@@ -139,7 +139,7 @@ template <class T> static void steps(const Isa<T>& isa) {
         {{{Op::affine, 0.1, 1.0, {}},
           {Op::integer, 3.0, 0.0, {}},
           {Op::affine, -1.0, 0.0, {}},
-          {Op::exp, 0.0, 0.0, {}}},
+          {Op::exp, 1.0, 0.0, {}}},
          0,
          5},
         {{}, -1, 1},
@@ -163,7 +163,7 @@ template <class T> static void steps(const Isa<T>& isa) {
             }
         }
     check::context = "exp beyond its range";
-    const std::vector<Step> exponential{{Op::exp, 0.0, 0.0, {}}};
+    const std::vector<Step> exponential{{Op::exp, 1.0, 0.0, {}}};
     const T infinity = std::numeric_limits<T>::infinity();
     std::vector<T> values{T(-1e30), -infinity, T(1e30), infinity, T(0), T(-0.0)};
     isa.apply(exponential.data(), exponential.data() + 1, values.data(), values.size());

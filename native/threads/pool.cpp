@@ -77,8 +77,15 @@ class Pool {
             last = now;
             if (interrupted()) throw Interrupted();
         };
+        // A nested or concurrent call runs on its own thread alone.
+        static thread_local bool nested = false;
+        if (threads < 2 || job.count < 2 || nested) return job.work(poll);
         std::unique_lock busy(busy_, std::try_to_lock);
-        if (threads < 2 || job.count < 2 || !busy) return job.work(poll); // a nested or concurrent call runs alone
+        if (!busy) return job.work(poll);
+        struct Mark {
+            Mark() { nested = true; }
+            ~Mark() { nested = false; }
+        } mark;
         int helpers = static_cast<int>(std::min<long>(threads, job.count)) - 1;
         {
             std::lock_guard lock(mutex_);
@@ -179,7 +186,8 @@ int thread_count() {
 }
 
 void set_thread_count(int count) {
-    if (count < 1) throw std::invalid_argument("the number of threads must be at least 1, not " + std::to_string(count));
+    if (count < 1)
+        throw std::invalid_argument("the number of threads must be at least 1, not " + std::to_string(count));
     g_threads = count;
 }
 

@@ -1,9 +1,9 @@
 """mercer: kernel machines that are exact, certified and fast, on vectors, histograms, tables and your own data."""
 
-from mercer import kernels, threads
+from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines import KernelRidge
 
-__all__ = ["Expansion", "Gram", "KernelRidge", "kernels", "threads"]
+__all__ = ["Expansion", "Gram", "KernelRidge", "kernels", "threads", "validity"]
 __version__ = "0.1.0"

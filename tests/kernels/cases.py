@@ -118,21 +118,18 @@ _vectors = [
         "mahalanobis",
         Exponential(Mahalanobis(FACTOR @ FACTOR.T), beta=8.0),
         _of_distance(lambda A, B: naive.mahalanobis(A, B, FACTOR @ FACTOR.T), 8.0),
-        dtype32=np.float64,
         expression=False,
     ),
     Case(
         "mahalanobis factor",
         Exponential(Mahalanobis(factor=FACTOR), power=1),
         _of_distance(lambda A, B: naive.mahalanobis(A, B, FACTOR @ FACTOR.T), power=1),
-        dtype32=np.float64,
         expression=False,
     ),
     Case(
         "mahalanobis full factor",
         Exponential(Mahalanobis(factor=MIXED), beta=8.0),
         _of_distance(lambda A, B: naive.mahalanobis(A, B, MIXED @ MIXED.T), 8.0),
-        dtype32=np.float64,
         expression=False,
     ),
     Case(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._native import Op
-from mercer.kernels.pairs import Bordered, Combined, FunctionPairs, Pairs, step
+from mercer.kernels.pairs import BLOCK_ROWS, Bordered, Combined, FunctionPairs, Pairs, step
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array, Columns
 
@@ -80,9 +80,8 @@ class Kernel:
     def diag_of(self, x: Samples) -> NDArray[Any]:
         """k(x_i, x_i) for every sample."""
         index = np.arange(len(x))
-        return np.concatenate(
-            [self.bind(one, one).dense().ravel() for one in (x.take(index[i : i + 1]) for i in index)]
-        )
+        some = [x.take(index[i : i + BLOCK_ROWS]) for i in range(0, len(x), BLOCK_ROWS)]
+        return np.concatenate([self.bind(part, part).dense().diagonal() for part in some])
 
     def features_of(self, x: Samples) -> Array:
         """The explicit map: rows with k(x, z) = <features(x), features(z)>."""
@@ -474,7 +473,7 @@ class Exp(Kernel):
         return "psd" if self.inner.validity in ("psd", "cpd") else "unknown"
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        return self.inner.bind(x, z).then(step(Op.exp))
+        return self.inner.bind(x, z).then(step(Op.exp, 1.0))
 
     def diag_of(self, x: Samples) -> Array:
         return np.asarray(np.exp(self.inner.diag_of(x)))
@@ -558,7 +557,7 @@ class Centered(Kernel):
         return "the mean of .centered()" if self.reference is None else self.inner.pending
 
     def resolve_own(self, x: Samples) -> Kernel:
-        return self if self.reference is not None else Centered(self.inner, x)
+        return self if self.reference is not None else Centered(self.inner, x.copy())
 
     @property
     def validity(self) -> Validity:

@@ -49,6 +49,11 @@ class Distance:
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         return vectors(x)
 
+    def prepare_both(self, x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
+        """Both sides as the reduction wants them, the same object twice if ``x is z``."""
+        a = self.prepare(x)
+        return a, a if x is z else self.prepare(z)
+
     def reduction(self, width: int) -> Pair:
         raise NotImplementedError(f"{type(self).__name__} must name its reduction")
 
@@ -187,17 +192,20 @@ class Mahalanobis(Distance):
             raise ValueError("the factor L must be invertible")
         object.__setattr__(self, "factor", FrozenArray(given))
 
-    def prepare(self, x: Samples) -> Vectors | SparseVectors:
-        """L^-1 (x - mean): Euclidean distances of these are the distances wanted."""
+    def prepare_both(self, x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
+        """L^-1 (x - mean of z): Euclidean distances of these are the distances wanted, and nothing cancels."""
+        mean = vectors(z).mean()
+        a = self.whitened(vectors(x), mean)
+        return a, a if x is z else self.whitened(vectors(z), mean)
+
+    def whitened(self, x: Vectors | SparseVectors, origin: Array) -> Vectors:
         L = self.factor.array
-        X = vectors(x).dense()
-        if X.shape[1] != len(L):
-            raise ValueError(f"S is {len(L)} by {len(L)} but the data have {X.shape[1]} columns")
-        if (np.tril(L) == L).all():
-            white = np.asarray(solve_triangular(L, X.T.astype(np.float64), lower=True))
-        else:
-            white = np.asarray(np.linalg.solve(L, X.T.astype(np.float64)))
-        return Vectors(np.ascontiguousarray(white.T))
+        if x.width != len(L):
+            raise ValueError(f"S is {len(L)} by {len(L)} but the data have {x.width} columns")
+        centred = x.dense().T - origin[:, None]
+        triangular = (np.tril(L) == L).all()
+        white = solve_triangular(L, centred, lower=True) if triangular else np.linalg.solve(L, centred)
+        return Vectors(np.ascontiguousarray(np.asarray(white).T, dtype=x.dtype))
 
     def reduction(self, width: int) -> Pair:
         return distance_pair(width)
@@ -229,6 +237,10 @@ class _OfDistance(VectorKernel):
 
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         return self.distance.prepare(x) if isinstance(self.distance, Distance) else vectors(x)
+
+    def prepare_both(self, x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
+        both: tuple[Vectors | SparseVectors, Vectors | SparseVectors] = self.distance.prepare_both(x, z)
+        return both
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         exponent = self.power / self.distance.order
@@ -285,7 +297,7 @@ class Exponential(_OfDistance, Unit):
         return self.known("psd")
 
     def after(self) -> list[Step]:
-        return [step(Op.affine, -1 / self.beta), step(Op.exp)]
+        return [step(Op.exp, -1 / self.beta)]
 
     def rate(self, width: int) -> float:
         return 1 / self.beta if self.power == 2 else 0.0

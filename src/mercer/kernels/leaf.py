@@ -32,9 +32,13 @@ class VectorKernel(Kernel):
         """Factors by which the columns are multiplied, or None."""
         return None
 
-    def bind(self, x: Samples, z: Samples) -> Pairs:
+    def prepare_both(self, x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
+        """Both sides, the same object twice if ``x is z``; for kernels whose change depends on both."""
         a = self.prepare(x)
-        b = a if x is z else self.prepare(z)
+        return a, a if x is z else self.prepare(z)
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        a, b = self.prepare_both(x, z)
         if a.width != b.width:
             raise ValueError(
                 f"{self} compares vectors of equal length, but X has {a.width} columns and Z has {b.width}"

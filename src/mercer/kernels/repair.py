@@ -26,7 +26,8 @@ def repair(k: Kernel, how: How = "clip") -> Kernel:
     """A positive semi-definite kernel near k, found from data by ``resolve`` (machines do that at fit).
 
     ``"clip"`` drops the negative eigenvalues, ``"flip"`` takes their absolute values, ``"shift"`` adds the
-    smallest constant to k(x, x) that makes all of them non-negative. It costs one eigendecomposition.
+    smallest constant to k(x, x) that makes all of them non-negative. It costs one eigendecomposition. The first two
+    are positive semi-definite on all samples, the shift on those it was found from.
 
     >>> X = [[0.0], [1.0], [3.0]]
     >>> k = repair(Sigmoid(gamma=1.0, c=-1.0), "clip").resolve(X)
@@ -69,7 +70,7 @@ class Repaired(Kernel):
         if self.how == "shift":
             lowest = float(np.linalg.eigvalsh(self.inner.bind(x, x).dense().astype(np.float64))[0])
             return Shifted(self.inner, max(0.0, -lowest))
-        return Repaired(self.inner, self.how, x)
+        return Repaired(self.inner, self.how, x.copy())
 
     def factor(self) -> NDArray[np.float64]:
         """The matrix that turns k(x, X) into features: U sqrt(new eigenvalues) / |eigenvalues|."""
@@ -119,7 +120,8 @@ class Shifted(Kernel):
 
     @property
     def validity(self) -> Validity:
-        return "psd"
+        """Positive semi-definite on the samples it was found from, and not known to be so on others."""
+        return "psd" if self.inner.validity == "psd" else "unknown"
 
     def whole(self) -> Kernel:
         return self.inner + self.shift * Delta()

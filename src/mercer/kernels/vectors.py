@@ -186,7 +186,7 @@ class Gaussian(Unit):
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         pair = Pair.squared_distance if isinstance(self.sigma, tuple) else distance_pair(width)
-        return pair, [step(Op.affine, -self.exponent()), step(Op.exp)]
+        return pair, [step(Op.exp, -self.exponent())]
 
     def rate(self, width: int) -> float:
         return self.exponent()
@@ -250,7 +250,7 @@ class Laplacian(Unit):
         return Laplacian(1.0 / vectors(x).width) if self.gamma == "auto" else self
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.l1, [step(Op.affine, -float(self.gamma)), step(Op.exp)]
+        return Pair.l1, [step(Op.exp, -float(self.gamma))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,13 +278,13 @@ class Matern(Unit):
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         pair = distance_pair(width)
         if self.nu == 0.5:
-            return pair, [step(Op.power, 0.5), step(Op.affine, -1 / self.length), step(Op.exp)]
+            return pair, [step(Op.power, 0.5), step(Op.exp, -1 / self.length)]
         if self.nu == 1.5:
             return pair, [step(Op.matern32, np.sqrt(3) / self.length)]
         if self.nu == 2.5:
             return pair, [step(Op.matern52, np.sqrt(5) / self.length)]
         if self.nu == np.inf:
-            return pair, [step(Op.affine, -0.5 / self.length**2), step(Op.exp)]
+            return pair, [step(Op.exp, -0.5 / self.length**2)]
         return pair, [step(Op.power, 0.5), step(Op.affine, np.sqrt(2 * self.nu) / self.length)]
 
     def rate(self, width: int) -> float:

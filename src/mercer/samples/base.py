@@ -39,6 +39,10 @@ class Samples(ABC):
         """The same samples, compared in this precision."""
         return self
 
+    def copy(self) -> Samples:
+        """The same samples in memory of their own, which the user cannot change."""
+        return self.take(np.arange(len(self)))
+
     def select(self, columns: Columns) -> Samples:
         """The same samples, seen through some of their columns."""
         raise TypeError(
