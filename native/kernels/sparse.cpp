@@ -1,6 +1,7 @@
 // Blocks of a kernel matrix of sparse rows through an inverted index: for every coordinate of x, the list of
 // the samples z that have it. Only coordinates that both samples have are visited, because each reduction
 // here splits into a part of x alone, a part of z alone, and a sum over the common coordinates.
+// The few coordinates that most samples have would fill most of the lists; they go through dense panels instead.
 // Sums run in double precision and in the order of the coordinates, so k(x, z) == k(z, x) to the last bit.
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
@@ -14,7 +15,18 @@ namespace mercer {
 namespace {
 
 constexpr Index kBlock = 8192; // columns whose sums are kept at a time: 64 KiB
-constexpr Index kRows = 16;    // rows of a task
+constexpr Index kRows = 18;    // rows of a task
+// Time of one thread, in nanoseconds: to meet a common coordinate in the lists, to finish an entry, and to add up one
+// coordinate of one pair in dense panels of this precision.
+constexpr double kMeet = 1.0, kFinish = 0.5;
+template <class T> constexpr double kDense = sizeof(T) == 4 ? 0.012 : 0.024;
+
+// How many samples have each coordinate.
+template <class T> std::vector<double> counts(const Source<T>& s) {
+    std::vector<double> result(std::size_t(s.columns), 0.0);
+    for (Index p = s.indptr[0]; p < s.indptr[s.rows]; ++p) ++result[s.indices[p]];
+    return result;
+}
 
 double jensen_shannon(double x, double z) {
     return 0.5 * (x * std::log1p(z / x) + z * std::log1p(x / z)) / std::log(2.0);
@@ -25,9 +37,11 @@ template <class T> class SparsePairs final : public Pairs<T> {
     SparsePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()) {
         if (frame.scale) scale_.assign(frame.scale, frame.scale + x.columns);
+        place_.assign(std::size_t(x.columns), -1);
+        if (formula_.pair == Pair::linf) return;
+        bind_popular();
         x_terms_ = terms(x_);
         z_terms_ = terms(z_);
-        if (formula_.pair == Pair::linf) return;
         const Index blocks = (z.rows + kBlock - 1) / kBlock, d = z.columns;
         starts_.resize(blocks);
         postings_.resize(blocks);
@@ -35,14 +49,16 @@ template <class T> class SparsePairs final : public Pairs<T> {
             auto& start = starts_[b];
             start.assign(std::size_t(d + 1), 0);
             const Index r0 = b * kBlock, r1 = std::min(z_.rows, r0 + kBlock);
-            for (Index p = z_.indptr[r0]; p < z_.indptr[r1]; ++p) ++start[z_.indices[p] + 1];
+            for (Index p = z_.indptr[r0]; p < z_.indptr[r1]; ++p)
+                if (place_[z_.indices[p]] < 0) ++start[z_.indices[p] + 1];
             for (Index k = 0; k < d; ++k) start[k + 1] += start[k];
             std::vector<Index> next(start.begin(), start.end() - 1);
             auto& posting = postings_[b];
             posting.resize(std::size_t(start[d]));
             for (Index r = r0; r < r1; ++r)
                 for (Index p = z_.indptr[r]; p < z_.indptr[r + 1]; ++p)
-                    posting[next[z_.indices[p]]++] = {static_cast<std::int32_t>(r - r0), value(z_, p)};
+                    if (place_[z_.indices[p]] < 0)
+                        posting[next[z_.indices[p]]++] = {static_cast<std::int32_t>(r - r0), value(z_, p)};
         });
     }
 
@@ -56,10 +72,11 @@ template <class T> class SparsePairs final : public Pairs<T> {
             const Index b = b0 + t % blocks, r0 = (t / blocks) * height, r1 = std::min(rows, r0 + height);
             const Index start = b * kBlock;
             const Index j0 = std::max(first_column, start), j1 = std::min(last_column, start + kBlock);
-            for (Index r = r0; r < r1; ++r) {
+            double* sums = popular_sums(index ? index + r0 : nullptr, first_row + r0, r1 - r0, j0, j1);
+            for (Index r = r0; r < r1; ++r, sums += j1 - j0) {
                 const Index i = index ? index[r] : first_row + r;
                 T* target = out + r * stride + (j0 - first_column);
-                reduce(i, b, j0, j1, target);
+                reduce(i, b, j0, j1, sums, target);
                 isa_.apply(formula_.steps.data(), formula_.steps.data() + formula_.steps.size(), target,
                            std::size_t(j1 - j0));
             }
@@ -74,6 +91,42 @@ template <class T> class SparsePairs final : public Pairs<T> {
         T value;
     };
 
+    bool squares() const { return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct; }
+
+    // Copies the popular coordinates of both sides into dense arrays and binds those.
+    void bind_popular() {
+        const std::vector<double> of_x = counts(x_), of_z = counts(z_);
+        const double pairs = double(x_.rows) * double(z_.rows);
+        Index popular = 0;
+        for (Index k = 0; k < x_.columns; ++k)
+            if (kMeet * of_x[k] * of_z[k] > kDense<double> * pairs) place_[k] = static_cast<std::int32_t>(popular++);
+        rest_ = x_.columns - popular;
+        if (popular == 0) return;
+        auto copy = [&](const Source<T>& s, std::vector<double>& memory) {
+            memory.assign(std::size_t(s.rows * popular), 0.0);
+            for (Index i = 0; i < s.rows; ++i)
+                for (Index p = s.indptr[i]; p < s.indptr[i + 1]; ++p)
+                    if (place_[s.indices[p]] >= 0) memory[i * popular + place_[s.indices[p]]] = value(s, p);
+            Source<double> dense;
+            dense.rows = s.rows, dense.columns = dense.row_stride = popular;
+            dense.data = memory.data(), dense.column_stride = 1;
+            return dense;
+        };
+        popular_ = bind_dense(copy(x_, popular_x_), copy(z_, popular_z_),
+                              Formula{squares() ? Pair::dot : formula_.pair, {}, 0.0}, Frame{});
+    }
+
+    // The sums over popular coordinates (or zeros) for some rows and the columns j0 .. j1 - 1, in this thread's memory.
+    double* popular_sums(const Index* index, Index first_row, Index rows, Index j0, Index j1) const {
+        static thread_local std::vector<double> memory;
+        memory.resize(std::size_t(kRows * kBlock));
+        if (popular_)
+            popular_->fill(index, first_row, rows, j0, j1, memory.data(), j1 - j0);
+        else
+            std::fill_n(memory.begin(), rows * (j1 - j0), 0.0);
+        return memory.data();
+    }
+
     T value(const Source<T>& s, Index p) const {
         return scale_.empty() ? s.values[p] : T(double(s.values[p]) * scale_[s.indices[p]]);
     }
@@ -84,6 +137,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
         for (Index i = 0; i < s.rows; ++i)
             for (Index p = s.indptr[i]; p < s.indptr[i + 1]; ++p) {
                 const double v = value(s, p);
+                if (place_[s.indices[p]] >= 0 && !squares()) continue;
                 switch (formula_.pair) {
                 case Pair::squared_distance:
                 case Pair::squared_direct: result[i] += v * v; break;
@@ -100,14 +154,21 @@ template <class T> class SparsePairs final : public Pairs<T> {
         for (; from != to; ++from) sums[from->row] += common(double(from->value));
     }
 
-    // The sums over common coordinates of row i with all columns of block b.
-    void common(Index i, Index b, double* sums) const {
+    // Adds the sums over common coordinates of row i with the columns first .. last - 1 of block b.
+    void common(Index i, Index b, Index first, Index last, double* sums) const {
         const Posting* posting = postings_[b].data();
+        sums -= first;
         const Index* start = starts_[b].data();
         for (Index p = x_.indptr[i]; p < x_.indptr[i + 1]; ++p) {
             const double x = value(x_, p);
             const Index k = x_.indices[p];
+            if (place_[k] >= 0) continue;
             const Posting *from = posting + start[k], *to = posting + start[k + 1];
+            if (first > 0 || last < std::min(kBlock, z_.rows - b * kBlock)) { // not the whole block: lists are in order
+                auto before = [](const Posting& p, Index row) { return p.row < row; };
+                from = std::lower_bound(from, to, first, before);
+                to = std::lower_bound(from, to, last, before);
+            }
             switch (formula_.pair) {
             case Pair::dot:
             case Pair::squared_distance:
@@ -138,7 +199,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
         }
     }
 
-    void reduce(Index i, Index b, Index j0, Index j1, T* out) const {
+    void reduce(Index i, Index b, Index j0, Index j1, double* sums, T* out) const {
         if (formula_.pair == Pair::linf) {
             for (Index j = j0; j < j1; ++j) {
                 double most = 0;
@@ -147,11 +208,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
             }
             return;
         }
-        static thread_local std::vector<double> memory;
-        memory.assign(std::size_t(kBlock), 0.0);
-        double* sums = memory.data();
-        common(i, b, sums);
-        sums += j0 - b * kBlock;
+        common(i, b, j0 - b * kBlock, j1 - b * kBlock, sums);
         const double term = x_terms_[i];
         const double* terms = z_terms_.data() + j0;
         const Index n = j1 - j0;
@@ -165,7 +222,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
             for (Index j = 0; j < n; ++j) out[j] = T(difference(i, j0 + j, term + terms[j], sums[j]));
             break;
         case Pair::equal:
-            for (Index j = 0; j < n; ++j) out[j] = T(double(x_.columns) + (term + terms[j]) + sums[j]);
+            for (Index j = 0; j < n; ++j) out[j] = T(double(rest_) + (term + terms[j]) + sums[j]);
             break;
         default:
             for (Index j = 0; j < n; ++j) out[j] = T((term + terms[j]) + sums[j]);
@@ -199,6 +256,10 @@ template <class T> class SparsePairs final : public Pairs<T> {
     const Isa<T>& isa_;
     std::vector<double> scale_;
     std::vector<double> x_terms_, z_terms_;
+    std::vector<std::int32_t> place_; // among the popular coordinates, or -1
+    std::vector<double> popular_x_, popular_z_;
+    std::unique_ptr<Pairs<double>> popular_;
+    Index rest_ = 0; // coordinates that are not popular
     std::vector<std::vector<Index>> starts_;
     std::vector<std::vector<Posting>> postings_;
 };
@@ -207,19 +268,14 @@ template <class T> class SparsePairs final : public Pairs<T> {
 
 template <class T> bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula) {
     if (!x.sparse() || !z.sparse()) return false;
-    // Time of one thread: about 1 ns for each common coordinate met in the lists and 0.5 ns to finish an entry,
-    // against 1 ns for some tens of dense coordinates. A dense copy of z beyond 1 GiB is out of the question.
-    constexpr double kMeet = 1.0, kFinish = 0.5, kDense = sizeof(T) == 4 ? 0.012 : 0.024;
-    constexpr double kLargest = double(1 << 30);
+    constexpr double kLargest = double(1 << 30); // a dense copy of z beyond 1 GiB is out of the question
     const double n = double(x.rows), m = double(z.rows), d = double(z.columns);
     if (m * d * sizeof(T) > kLargest) return true;
     if (formula.pair == Pair::linf) return false;
-    std::vector<double> of_x(std::size_t(z.columns), 0.0), of_z(std::size_t(z.columns), 0.0);
-    for (Index p = x.indptr[0]; p < x.indptr[x.rows]; ++p) ++of_x[x.indices[p]];
-    for (Index p = z.indptr[0]; p < z.indptr[z.rows]; ++p) ++of_z[z.indices[p]];
-    double meetings = 0;
-    for (Index k = 0; k < z.columns; ++k) meetings += of_x[k] * of_z[k];
-    return kMeet * meetings + kFinish * n * m < kDense * n * m * d;
+    const std::vector<double> of_x = counts(x), of_z = counts(z);
+    double cost = kFinish * n * m;
+    for (Index k = 0; k < z.columns; ++k) cost += std::min(kMeet * of_x[k] * of_z[k], kDense<double> * n * m);
+    return cost < kDense<T> * n * m * d;
 }
 
 template <class T>

@@ -102,6 +102,7 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
         }
     } else {
         [[maybe_unused]] const V one = S::splat(kOne<T>);
+#pragma GCC unroll 4
         for (std::ptrdiff_t k = 0; k < depth; ++k) {
             V b0 = S::load(b), b1 = S::load(b + L);
 #pragma GCC unroll 16
@@ -321,7 +322,7 @@ template <class T> constexpr Isa<T> table() {
     constexpr int MR = kRows<T>, NR = kColumns<T>;
     return Isa<T>{MR,
                   NR,
-                  strip(MR, NR, sizeof(T) == 4 ? 192 : 144),
+                  strip(MR, NR, sizeof(T) == 4 ? 240 : 144),
                   {tile<T, Dot, MR>, tile<T, Dot, MR>, tile<T, SquaredDirect, MR>, tile<T, L1, MR>, tile<T, Linf, MR>,
                    tile<T, Intersection, MR>, tile<T, Chi2, MR>, tile<T, Chi2Distance, MR>, tile<T, JensenShannon, MR>,
                    tile<T, Equal, MR>},
