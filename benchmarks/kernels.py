@@ -76,11 +76,12 @@ def rows() -> Iterator[Row]:
         shape = tuple(data["X_shape"])
         X = sp.csr_matrix((data["X_data"].astype(float), data["X_indices"].astype("i4"), data["X_indptr"]), shape=shape)
         X = X[:count]
+        Z = X.copy()
         yield compare(
             f"Gaussian(X, Z) CSR {file[:-4]}",
-            lambda X=X, Z=X.copy(): Gaussian(gamma=0.05)(X, Z),
+            lambda X=X, Z=Z: Gaussian(gamma=0.05)(X, Z),
             "rbf_kernel",
-            lambda X=X, Z=X.copy(): rbf_kernel(X, Z, gamma=0.05),
+            lambda X=X, Z=Z: rbf_kernel(X, Z, gamma=0.05),
             1 / 3,
             rounds=3,
         )

@@ -1,4 +1,4 @@
-"""Times contenders against each other: in turn, several rounds, the best of each, so that a noisy machine is fair to all."""
+"""Times contenders in turn, several rounds, the best of each: so a noisy machine is fair to all."""
 
 from __future__ import annotations
 
