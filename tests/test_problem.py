@@ -120,5 +120,5 @@ def test_ridge_without_penalty_has_an_infinite_primal_unless_it_interpolates():
 
 @pytest.mark.parametrize("wrong", [dict(lower=1.0, upper=0.0), dict(ridge=-1.0), dict(l1=-0.1)])
 def test_impossible_problems_are_refused(wrong):
-    with pytest.raises(ValueError, match="bound|negative"):
+    with pytest.raises(ValueError, match=r"bound|negative"):
         Problem(q=np.ones(3), **wrong)

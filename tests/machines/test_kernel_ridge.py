@@ -162,5 +162,5 @@ def test_wrong_parameters(parameters, message):
 def test_wrong_weights():
     with pytest.raises(ValueError, match="at least one non-zero"):
         KernelRidge().fit(X, y, sample_weight=np.zeros(len(y)))
-    with pytest.raises(ValueError, match="[Nn]egative"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         KernelRidge().fit(X, y, sample_weight=np.full(len(y), -1.0))
