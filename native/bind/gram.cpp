@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
+#include <stdexcept>
 #include <vector>
 
 namespace nb = nanobind;
@@ -14,6 +15,11 @@ namespace {
 
 using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+template <class Cache, class Block> void check(const Cache& cache, const Positions& rows, const Block& block) {
+    if (block.shape(0) != rows.shape(0) || Index(block.shape(1)) != cache.columns())
+        throw std::invalid_argument("expected one row of the matrix's width per position");
+}
+
 template <class T> void bind_row_cache(nb::module_& m, const char* name) {
     using Cache = mercer::RowCache<T>;
     using Block = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -23,6 +29,7 @@ template <class T> void bind_row_cache(nb::module_& m, const char* name) {
         .def(
             "get",
             [](Cache& self, Positions rows, Block out) {
+                check(self, rows, out);
                 std::vector<Index> missing;
                 nb::gil_scoped_release release;
                 for (Index r = 0; r < Index(rows.shape(0)); ++r)
@@ -33,6 +40,7 @@ template <class T> void bind_row_cache(nb::module_& m, const char* name) {
         .def(
             "put",
             [](Cache& self, Positions rows, Block values) {
+                check(self, rows, values);
                 nb::gil_scoped_release release;
                 for (Index r = 0; r < Index(rows.shape(0)); ++r)
                     self.put(rows.data()[r], values.data() + r * Index(values.shape(1)));

@@ -110,6 +110,7 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
     m.def(
         "apply",
         [](const mercer::Formula& f, nb::ndarray<T, nb::c_contig, nb::device::cpu> values) {
+            nb::gil_scoped_release release;
             mercer::instruction_set().of<T>().apply(f.steps.data(), f.steps.data() + f.steps.size(), values.data(),
                                                     values.size());
         },
@@ -139,6 +140,7 @@ void bind_kernels(nb::module_& m) {
         .value("matern32", mercer::Op::matern32)
         .value("matern52", mercer::Op::matern52)
         .value("series", mercer::Op::series)
+        .value("decay", mercer::Op::decay)
         .value("is_zero", mercer::Op::is_zero);
     using StepTuple = std::tuple<mercer::Op, double, double, std::vector<double>>;
     nb::class_<mercer::Formula>(m, "Formula")

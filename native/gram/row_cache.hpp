@@ -19,6 +19,7 @@ template <class T> class RowCache {
     bool get(Index row, T* out);
     // Keeps a copy, dropping the least recently used rows; does nothing if not even one row fits.
     void put(Index row, const T* values);
+    Index columns() const { return columns_; }
     std::size_t capacity() const { return capacity_; } // rows
     std::size_t size() const;
     std::size_t hits() const;

@@ -29,6 +29,7 @@ enum class Op : int {
     power,    // v^a for v >= 0, a real
     exp,      // e^(a v)
     tanh,     // tanh(v)
+    decay,    // (1 + b v)^-a for b v >= 0
     matern32, // (1 + u) e^-u,           u = a sqrt(v)
     matern52, // (1 + u + u^2/3) e^-u,   u = a sqrt(v)
     series,   // sum c_j v^j

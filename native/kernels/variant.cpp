@@ -245,6 +245,12 @@ template <class T, int U> void run(const Step* step, const Step* end, typename S
             else
                 each([=](V x) { return S::select(x == zero, zero, S::exp(a * S::log(x))); });
             break;
+        case Op::decay: // exp(-a log(1 + b v)), the logarithm corrected for the rounding of 1 + b v
+            each([=](V x) {
+                V t = b * x, u = one + t;
+                return S::exp(-a * (S::log(u) + (t - (u - one)) / u));
+            });
+            break;
         case Op::matern32:
             each([=](V x) {
                 V t = S::min(S::splat(T(1e15)), a * S::sqrt(x)); // never infinity times zero

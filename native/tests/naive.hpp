@@ -66,6 +66,7 @@ inline Real apply(const std::vector<mercer::Step>& steps, Real v) {
         case Op::affine: v = a * v + Real(step.b); break;
         case Op::integer: v = std::pow(v, a); break;
         case Op::power: v = v == 0 ? Real(0) : std::pow(v, a); break;
+        case Op::decay: v = std::exp(-a * std::log1p(Real(step.b) * v)); break;
         case Op::exp: v = std::exp(step.a * v); break;
         case Op::tanh: v = std::tanh(v); break;
         case Op::matern32: v = (1 + u) * std::exp(-u); break;

@@ -66,6 +66,9 @@ struct Job {
     }
 };
 
+// Whether this thread is working on a job: what it starts meanwhile it does alone, and asks nobody about it.
+thread_local bool nested = false;
+
 class Pool {
   public:
     void run(Job& job, int threads, const std::function<bool()>& interrupted) {
@@ -78,8 +81,8 @@ class Pool {
             if (interrupted()) throw Interrupted();
         };
         // A nested or concurrent call runs on its own thread alone.
-        static thread_local bool nested = false;
-        if (threads < 2 || job.count < 2 || nested) return job.work(poll);
+        if (nested) return job.work([] {});
+        if (threads < 2 || job.count < 2) return job.work(poll);
         std::unique_lock busy(busy_, std::try_to_lock);
         if (!busy) return job.work(poll);
         struct Mark {
@@ -126,6 +129,7 @@ class Pool {
 
   private:
     void loop(int number, long seen) {
+        nested = true;
         for (;;) {
             Job* job = nullptr;
             {

@@ -38,10 +38,8 @@ class Expansion:
                 f"expected one row of coefficients for each of {len(samples)} samples but got shape {a.shape}"
             )
         kept = np.flatnonzero(a if a.ndim == 1 else a.any(axis=1))
-        if len(kept) < len(samples):
-            kept = kept if len(kept) else np.arange(1)  # the zero function still needs to know its kind of samples
-            samples, a = samples.take(kept), a[kept]
-        return cls(kernel, samples, a, np.asarray(bias, dtype=np.float64))
+        kept = kept if len(kept) else np.arange(1)  # the zero function still needs to know its kind of samples
+        return cls(kernel, samples.take(kept), a[kept], np.asarray(bias, dtype=np.float64))
 
     def __len__(self) -> int:
         return len(self.samples)

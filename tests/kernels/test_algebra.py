@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 
 from mercer.kernels import (
     L1,
@@ -17,6 +18,7 @@ from mercer.kernels import (
     Constant,
     Cosine,
     Custom,
+    Delta,
     Exponential,
     FeatureMap,
     Gaussian,
@@ -511,3 +513,26 @@ def test_the_matrix_of_a_distance_cannot_be_changed():
     for distance in (k.distance, pickle.loads(pickle.dumps(k)).distance):
         with pytest.raises(ValueError, match="read-only"):
             distance.factor.array[0, 0] = 2
+
+
+def test_columns_of_sparse_rows_in_any_order():
+    rng = np.random.default_rng(0)
+    wide = sp.random_array((30, 2_000_000), density=3e-6, rng=rng, format="csr") * 5
+    columns = np.unique(wide.indices)[::-1]
+    for kernel in (Exponential(Linf(), power=1), Laplacian(0.3), Gaussian(1.0)):
+        expected = kernel(wide[:, columns].toarray())
+        np.testing.assert_allclose(kernel.on([int(c) for c in columns])(wide), expected, atol=1e-12)
+
+
+def test_objects_are_told_apart_by_equality_not_by_their_text():
+    class Same:
+        def __repr__(self):
+            return "same"
+
+    assert (Delta()([Same(), Same(), Same()]) == np.eye(3)).all()
+
+
+def test_rational_quadratic_tends_to_the_gaussian():
+    A = np.random.default_rng(0).standard_normal((20, 4))
+    np.testing.assert_allclose(RationalQuadratic(alpha=1e10)(A), Gaussian(1.0)(A), rtol=1e-8)
+    np.testing.assert_allclose(RationalQuadratic(alpha=1e6)(A.astype("f4")), Gaussian(1.0)(A), atol=3e-6)

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge
-from mercer.kernels import Categorical, Custom, Gaussian, Laplacian, Linear, Polynomial
+from mercer.kernels import Categorical, Custom, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 
 X, y = load_diabetes(return_X_y=True)
 X = X * 20
@@ -164,3 +164,30 @@ def test_wrong_weights():
         KernelRidge().fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         KernelRidge().fit(X, y, sample_weight=np.full(len(y), -1.0))
+
+
+def test_a_fitted_machine_does_not_change_when_the_data_do():
+    data = X.copy()
+    machine = KernelRidge(kernel="rbf").fit(data, y)
+    before = machine.predict(X)
+    data[:] = 0
+    np.testing.assert_array_equal(machine.predict(X), before)
+
+
+def test_float32_prediction_is_as_good_as_the_solution():
+    x = X[:, :2].astype(np.float32)
+    machine = KernelRidge(kernel=Gaussian(1.0), alpha=1e-8).fit(x, y)
+    np.testing.assert_allclose(machine.predict(x), machine.predict(x.astype(np.float64)), atol=1e-4 * np.abs(y).max())
+
+
+def test_kernels_made_of_precomputed_ones_are_cross_validated_as_such():
+    assert KernelRidge(kernel=2 * Precomputed() + 1).__sklearn_tags__().input_tags.pairwise
+    scores = cross_val_score(KernelRidge(kernel=Precomputed() + 1), Gaussian(3.0)(X), y, cv=3)
+    assert scores.mean() > 0.3
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_an_indefinite_kernel_is_named_and_not_certified(bias):
+    with pytest.warns(LinAlgWarning, match="not positive definite"):
+        machine = KernelRidge(alpha=0.1, kernel=Sigmoid(1.0, -1.0), fit_intercept=bias).fit(X[:30], y[:30])
+    assert not machine.certificate_.converged

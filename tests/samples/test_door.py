@@ -243,3 +243,14 @@ def test_samples_are_values(X):
     assert len(some) == 2
     assert some != samples
     assert some.take(np.array([1, 0])) == samples.take(np.array([0, 1]))
+
+
+def test_sparse_indices_outside_the_shape_are_refused():
+    broken = sp.csr_array((np.ones(1), np.array([50_000_000]), np.array([0, 1])), shape=(1, 3))
+    with pytest.raises(ValueError, match="malformed"):
+        as_samples(broken)
+
+
+def test_misaligned_memory_is_copied():
+    memory = np.frombuffer(b"\0" * 17, dtype=np.uint8)[1:].view(np.float64).reshape(1, 2)
+    assert as_samples(memory).array.flags.aligned

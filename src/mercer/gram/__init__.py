@@ -104,7 +104,7 @@ class Gram:
         """The whole matrix in memory, exactly symmetric: n * n * itemsize bytes."""
         return self.pairs.dense()
 
-    @property
+    @cached_property
     def exact(self) -> Gram:
         """The same matrix computed in float64."""
         if self.dtype == np.float64:

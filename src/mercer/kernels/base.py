@@ -56,9 +56,7 @@ class Kernel:
     @property
     def pending(self) -> str:
         """The part of this kernel that ``resolve`` must still find, or an empty text."""
-        return "".join(child.pending for child in self.children[:1] if child.pending) or next(
-            (child.pending for child in self.children if child.pending), ""
-        )
+        return next((child.pending for child in self.children if child.pending), "")
 
     @property
     def children(self) -> tuple[Kernel, ...]:
@@ -393,7 +391,7 @@ class Scaled(Kernel):
             return "psd"
         if self.factor > 0:
             return inner
-        return "unknown" if inner == "unknown" else "indefinite"
+        return "indefinite" if inner == "psd" else "unknown"
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         return self.inner.bind(x, z).then(step(Op.affine, self.factor))

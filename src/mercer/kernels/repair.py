@@ -68,16 +68,21 @@ class Repaired(Kernel):
         if self.reference is not None:
             return self
         if self.how == "shift":
-            lowest = float(np.linalg.eigvalsh(self.inner.bind(x, x).dense().astype(np.float64))[0])
+            lowest = float(np.linalg.eigvalsh(self.exactly(x))[0])
             return Shifted(self.inner, max(0.0, -lowest))
         return Repaired(self.inner, self.how, x.copy())
+
+    def exactly(self, x: Samples) -> NDArray[np.float64]:
+        """The matrix in float64, so that small eigenvalues are the kernel's and not those of rounding."""
+        exact = x.astype(np.float64)
+        return np.asarray(self.inner.bind(exact, exact).dense(), dtype=np.float64)
 
     def factor(self) -> NDArray[np.float64]:
         """The matrix that turns k(x, X) into features: U sqrt(new eigenvalues) / |eigenvalues|."""
         cached = self.__dict__.get("_factor")
         if cached is None:
             assert self.reference is not None
-            values, vectors = np.linalg.eigh(self.inner.bind(self.reference, self.reference).dense().astype(np.float64))
+            values, vectors = np.linalg.eigh(self.exactly(self.reference))
             size = np.abs(values)
             kept = size > len(values) * np.finfo(np.float64).eps * size.max(initial=0.0)
             if self.how == "clip":

@@ -338,7 +338,7 @@ class RationalQuadratic(Unit):
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         spread = 1 / (2 * self.alpha * self.length**2)
-        return distance_pair(width), [step(Op.affine, spread, 1.0), step(Op.power, -self.alpha)]
+        return distance_pair(width), [step(Op.decay, self.alpha, spread)]
 
 
 @dataclass(frozen=True, repr=False)

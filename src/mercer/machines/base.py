@@ -41,7 +41,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         return named_kernel(self.kernel, columns=columns)
 
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        return holds_precomputed(self.kernel) if isinstance(self.kernel, Kernel) else self.kernel == "precomputed"
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """X after scikit-learn's checks; a Kernel's own door does the rest, as it may take more than numbers."""
@@ -56,6 +56,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def holds_precomputed(kernel: Kernel) -> bool:
+    """Whether a kernel, or one it is made of, takes rows of a matrix instead of samples."""
+    return isinstance(kernel, Precomputed) or any(holds_precomputed(child) for child in kernel.children)
 
 
 def kernel_parameters(kernel: Kernel) -> dict[str, Any]:

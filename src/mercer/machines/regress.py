@@ -15,6 +15,7 @@ from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine
 from mercer.problem import squared
+from mercer.samples import Samples
 from mercer.solvers import Cholesky
 
 
@@ -136,9 +137,16 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ign
         self.intercept_ = solution.bias
         self.certificate_ = solution.certificate
         self.kernel_ = kernel
-        self.expansion_ = Expansion.of(kernel, samples, self.dual_coef_, solution.bias)
+        self.expansion_ = Expansion.of(kernel, self._precise(samples, targets), self.dual_coef_, solution.bias)
         self.X_fit_ = X
         return self
+
+    def _precise(self, samples: Samples, targets: Any) -> Samples:
+        """The samples in float64 if the terms of f are so large that float32 would lose more than 1e-5 of y."""
+        largest = np.sqrt(np.abs(self.kernel_.diag(samples)).max())
+        terms = np.abs(self.dual_coef_).sum(axis=0).max() * float(largest) ** 2
+        lost = float(np.finfo(samples.dtype).eps) * terms
+        return samples.astype(np.float64) if lost > 1e-5 * np.abs(targets).max() else samples
 
     def _alpha(self, targets: Any) -> Any:
         alpha = np.asarray(self.alpha, dtype=np.float64)

@@ -120,8 +120,8 @@ def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
         )
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
-    if any(stride % array.itemsize for stride in array.strides):
-        array = np.ascontiguousarray(array)
+    if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+        array = array.copy()
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum(dtype=np.float64)
     if not np.isfinite(total):
@@ -151,6 +151,10 @@ def _sparse(X: Any) -> SparseVectors:
         raise ValueError(f"sparse data may have at most 2**31 - 1 columns but got {X.shape[1]}")
     dtype = np.float32 if X.dtype in (np.dtype(np.float32), np.dtype(np.float16)) else np.float64
     array = X.tocsr().astype(dtype, copy=False)
+    try:
+        array.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"the sparse array is malformed: {error}; its indices must lie within its shape") from None
     if not (array.has_sorted_indices and array.has_canonical_format) or (array.data == 0).any():
         array = array.copy()
         array.sum_duplicates()

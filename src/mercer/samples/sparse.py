@@ -39,7 +39,9 @@ class SparseVectors(Samples):
         return SparseVectors(self.array[index])
 
     def select(self, columns: Columns) -> SparseVectors:
-        return SparseVectors(self.array[:, positions(columns, None, self.width)].tocsr())
+        chosen = self.array[:, positions(columns, None, self.width)].tocsr()
+        chosen.sort_indices()
+        return SparseVectors(chosen)
 
     def dense(self) -> Array:
         return np.asarray(self.array.toarray())

@@ -56,11 +56,22 @@ class Table(Samples):
 
 
 def codes(*tables: Any) -> list[NDArray[Any]]:
-    """One number per distinct value, column by column and the same in all the tables (or arrays) given."""
+    """One number per distinct value, column by column and the same in all the tables given.
+
+    Values are the same if they are equal; values that cannot be hashed, if they are one object.
+    """
     lengths = np.cumsum([len(table) for table in tables])[:-1]
     coded: list[NDArray[np.float64]] = []
     for values in zip(*(table.columns for table in tables), strict=True):
-        joint = np.concatenate(values)
-        _, inverse = np.unique(joint.astype(str) if joint.dtype.kind == "O" else joint, return_inverse=True)
-        coded.append(inverse.astype(np.float64))
-    return np.split(np.stack(coded, axis=1), lengths)
+        known: dict[Any, int] = {}
+        column = [known.setdefault(_key(value), len(known)) for part in values for value in part]
+        coded.append(np.array(column, dtype=np.float64))
+    return [np.asarray(part) for part in np.split(np.stack(coded, axis=1), lengths)]
+
+
+def _key(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value

@@ -17,8 +17,9 @@ from mercer.problem import Problem, Vector
 class Certificate:
     """How good a solution is, for one problem.
 
-    ``dual <= optimum <= primal``, so ``gap`` bounds the error of the objective. ``violation`` is the largest slope
-    along which a coefficient may still rise minus the smallest along which one may fall: 0 at the optimum.
+    For a positive semi-definite K, ``dual <= optimum <= primal``, so ``gap`` bounds the error of the objective.
+    ``violation`` is the largest slope along which a coefficient may still rise minus the smallest along which one may
+    fall (without an equality constraint, 0 counts among both): 0 at the optimum.
     """
 
     primal: float
@@ -87,8 +88,8 @@ def kkt_violation(problem: Problem, a: Vector, u: Vector) -> float:
     g = u - problem.ridge * a
     rising = np.where(a < problem.upper, g - np.where(a >= 0, problem.l1, -problem.l1), -np.inf)
     falling = np.where(a > problem.lower, g - np.where(a > 0, problem.l1, -problem.l1), np.inf)
-    if problem.total is None:
-        return float(max(rising.max(), -falling.min(), 0.0))
+    if problem.total is None:  # the multiplier of the absent equality is 0: it counts among both
+        return float(max(rising.max(), 0.0) - min(falling.min(), 0.0))
     return float(max(0.0, *(rising[members].max() - falling[members].min() for members, _ in problem.groups())))
 
 

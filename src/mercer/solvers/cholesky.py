@@ -53,15 +53,16 @@ class Cholesky:
         coefficients, product = np.empty_like(q), np.empty_like(q)
         total = None if problem.total is None else float(np.asarray(problem.total))
         system = System(gram)
-        steps = 0
+        steps, good = 0, True
         patterns, which = np.unique(ridges, axis=1, return_inverse=True)
         for number in range(patterns.shape[1]):
             columns = np.flatnonzero(np.ravel(which) == number)
             solved = self._solve(system, patterns[:, number], q[:, columns], total)
             coefficients[:, columns], product[:, columns] = solved.coefficients, solved.product
-            steps = max(steps, solved.steps)
+            steps, good = max(steps, solved.steps), good and solved.good
         shape = problem.q.shape
-        limit = self.tol * scale(problem.q)
+        # What least squares found is not the minimum of anything, however small its residual.
+        limit = self.tol * scale(problem.q) if good else -np.inf
         return certify(problem, coefficients.reshape(shape), product.reshape(shape), steps, limit)
 
     def _solve(self, system: System, ridge: Vector, q: Vector, total: float | None) -> Attempt:
@@ -75,7 +76,7 @@ class Cholesky:
         if system.dtype == np.float32:
             return self._solve(System(system.gram.exact), ridge, q, total)
         a = system.least_squares(ridge, q, total)
-        return Attempt(a, system.product(a), 1, True)
+        return Attempt(a, system.product(a), 1, False)
 
     def _refine(self, system: System, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """Newton steps on the residual, which is exact to float64, until it is small or no longer falls."""
@@ -124,6 +125,8 @@ class System:
         self.gram = gram
         self.matrix = gram.to_dense()
         self.diagonal = self.matrix.diagonal().copy()
+        if not np.isfinite(self.diagonal).all():
+            raise ValueError(f"{gram.kernel} is not finite on these samples in {self.dtype}; scale the data first")
         self.valid = gram.kernel.validity == "psd"
         self.factored = False
 
@@ -167,7 +170,8 @@ class System:
         """The error to be expected in K a, by rounding alone; in float32 none is forgiven, float64 is the remedy."""
         if self.dtype != np.float64:
             return 0.0
-        return 1e-15 * float(np.sqrt(self.diagonal.max()) * (np.sqrt(self.diagonal) @ np.abs(a)).max())
+        size = np.abs(self.diagonal)
+        return 1e-15 * float(np.sqrt(size.max()) * (np.sqrt(size) @ np.abs(a)).max())
 
     def norm(self) -> float:
         """The 1-norm of the matrix, which bounds its largest eigenvalue."""
@@ -198,7 +202,7 @@ class System:
         size = np.abs(values)
         cut = len(A) * float(np.finfo(np.float64).eps) * float(size.max(initial=0.0))
         kept = size > cut
-        if border == 0 and kept.all():
+        if kept.all() and (values < 0).sum() > border:
             warnings.warn(
                 f"K + ridge is not positive definite: its smallest eigenvalue is {values[0]:.3g}. The solution of the "
                 "linear system was taken, which is no minimum; mercer.kernels.repair makes the kernel positive "
