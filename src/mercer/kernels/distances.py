@@ -193,10 +193,10 @@ class Mahalanobis(Distance):
         object.__setattr__(self, "factor", FrozenArray(given))
 
     def prepare_both(self, x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
-        """L^-1 (x - mean of z): Euclidean distances of these are the distances wanted, and nothing cancels."""
-        mean = vectors(z).mean()
-        a = self.whitened(vectors(x), mean)
-        return a, a if x is z else self.whitened(vectors(z), mean)
+        """L^-1 (x - centre of z): Euclidean distances of these are the distances wanted, and nothing cancels."""
+        origin = vectors(z).centre()
+        a = self.whitened(vectors(x), origin)
+        return a, a if x is z else self.whitened(vectors(z), origin)
 
     def whitened(self, x: Vectors | SparseVectors, origin: Array) -> Vectors:
         L = self.factor.array

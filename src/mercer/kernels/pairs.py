@@ -143,7 +143,7 @@ class NativePairs(Pairs):
         if self._bound is None:  # packing the data waits until the first block is wanted
             x = self.x.astype(self.dtype)
             z = x if self.same else self.z.astype(self.dtype)
-            shift = z.mean() if self.pair == _native.Pair.squared_distance and len(z) else None
+            shift = z.centre() if self.pair == _native.Pair.squared_distance and len(z) else None
             formula = _native.Formula(self.pair, self.steps, self.rate)
             x_rows = x.rows()
             self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, shift, self.scale)

@@ -123,7 +123,7 @@ def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
     if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
         array = array.copy()
     with np.errstate(over="ignore", invalid="ignore"):
-        total = array.sum(dtype=np.float64)
+        total = array.sum()  # of all entries: NaN or infinite if one of them is, and rarely otherwise
     if not np.isfinite(total):
         _refuse_infinite(array)
     return Vectors(array, names)

@@ -66,7 +66,7 @@ class SparseVectors(Samples):
         result.data = (result.data * np.repeat(factors, np.diff(result.indptr))).astype(self.dtype, copy=False)
         return SparseVectors(result)
 
-    def mean(self) -> NDArray[np.float64]:
+    def centre(self) -> NDArray[np.float64]:
         return np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()
 
     def variance(self) -> float:
