@@ -1,5 +1,4 @@
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -73,6 +72,7 @@ def test_ctrl_c_stops_a_long_block_within_a_second():
     code = """
         import sys, time, threading, signal, numpy as np
         from mercer.kernels import Matern
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         X = np.random.default_rng(0).standard_normal((12000, 2000))
         out = None
         threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
@@ -84,4 +84,3 @@ def test_ctrl_c_stops_a_long_block_within_a_second():
     """
     done = run(code)
     assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
-    assert signal.SIGINT
