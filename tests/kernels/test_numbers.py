@@ -332,7 +332,7 @@ def test_integer_powers_of_negative_numbers(degree, instruction_set):
 
 # -- histograms with zeros ---------------------------------------------------------------------------------------
 
-ENTRIES = [0.0, 1e-130, 1e-30, 1e-8, 0.3, 1.0, 1 + 1e-9, 7.0, 1e8, 1e30, 1e100]
+ENTRIES = [0.0, 1e-150, 1e-30, 1e-8, 0.3, 1.0, 1 + 1e-9, 7.0, 1e8, 1e30, 1e100]
 
 
 def pairs_of_entries():
