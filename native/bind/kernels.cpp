@@ -1,4 +1,5 @@
 #include "bind/bind.hpp"
+#include "bind/rows.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
 
@@ -26,32 +27,28 @@ template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig
 using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// A source together with the arrays that own its memory.
-template <class T> struct Rows {
-    mercer::Source<T> source;
-    nb::object owner;
+using mercer::python::Rows;
 
-    static Rows dense(Dense<T> a) {
-        Rows r;
-        r.source.rows = Index(a.shape(0));
-        r.source.columns = Index(a.shape(1));
-        r.source.data = a.data();
-        r.source.row_stride = a.stride(0);
-        r.source.column_stride = a.shape(1) == 1 ? 1 : a.stride(1);
-        r.owner = nb::cast(a);
-        return r;
-    }
-    static Rows sparse(Values<T> values, Indices indices, Positions indptr, Index columns) {
-        Rows r;
-        r.source.rows = Index(indptr.shape(0)) - 1;
-        r.source.columns = columns;
-        r.source.values = values.data();
-        r.source.indices = indices.data();
-        r.source.indptr = indptr.data();
-        r.owner = nb::make_tuple(values, indices, indptr);
-        return r;
-    }
-};
+template <class T> Rows<T> dense_rows(Dense<T> a) {
+    Rows<T> r;
+    r.source.rows = Index(a.shape(0));
+    r.source.columns = Index(a.shape(1));
+    r.source.data = a.data();
+    r.source.row_stride = a.stride(0);
+    r.source.column_stride = a.shape(1) == 1 ? 1 : a.stride(1);
+    r.owner = nb::cast(a);
+    return r;
+}
+template <class T> Rows<T> sparse_rows(Values<T> values, Indices indices, Positions indptr, Index columns) {
+    Rows<T> r;
+    r.source.rows = Index(indptr.shape(0)) - 1;
+    r.source.columns = columns;
+    r.source.values = values.data();
+    r.source.indices = indices.data();
+    r.source.indptr = indptr.data();
+    r.owner = nb::make_tuple(values, indices, indptr);
+    return r;
+}
 
 template <class T> class Bound {
   public:
@@ -96,8 +93,8 @@ template <class T> class Bound {
 
 template <class T> void bind_pairs(nb::module_& m, const char* rows, const char* pairs) {
     nb::class_<Rows<T>>(m, rows);
-    m.def("dense_rows", &Rows<T>::dense, "array"_a.noconvert());
-    m.def("sparse_rows", &Rows<T>::sparse, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
+    m.def("dense_rows", &dense_rows<T>, "array"_a.noconvert());
+    m.def("sparse_rows", &sparse_rows<T>, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
           "columns"_a);
     nb::class_<Bound<T>>(m, pairs)
         .def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())

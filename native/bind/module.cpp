@@ -4,4 +4,5 @@ NB_MODULE(_native, m) {
     bind_threads(m);
     bind_kernels(m);
     bind_gram(m);
+    bind_solvers(m);
 }

@@ -10,64 +10,25 @@
 // number of threads nor on which block was asked for, and k(x, z) == k(z, x) to the last bit.
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
+#include "memory/buffer.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <stdexcept>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace mercer {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kHugePage = std::size_t(2) << 20;
-
-template <class T> class Buffer {
-  public:
-    Buffer() = default;
-    explicit Buffer(std::size_t size) { reserve(size); }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    ~Buffer() { release(); }
-    // Grows to at least `size` elements; the contents are lost.
-    T* reserve(std::size_t size) {
-        if (size > size_) {
-            release();
-            const std::size_t bytes = size * sizeof(T);
-            alignment_ = std::align_val_t{bytes < kHugePage ? kAlignment : kHugePage};
-            data_ = static_cast<T*>(::operator new(bytes, alignment_));
-            size_ = size;
-#if defined(__linux__)
-            if (bytes >= kHugePage) madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
-        }
-        return data_;
-    }
-    T* data() const { return data_; }
-
-  private:
-    void release() {
-        if (data_) ::operator delete(data_, alignment_);
-        data_ = nullptr;
-        size_ = 0;
-    }
-    T* data_ = nullptr;
-    std::size_t size_ = 0;
-    std::align_val_t alignment_{kAlignment};
-};
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
-    Buffer<T> rows, row, panel, block, squares, originals;
+    Buffer<T> rows, row, panel, block, squares, originals, seen;
 };
 template <class T> Scratch<T>& scratch() {
     static thread_local Scratch<T> s;
@@ -154,6 +115,26 @@ template <class T> class DensePairs final : public Pairs<T> {
             }
         });
     }
+
+    // The rows are packed once for all the columns, and every block is handed out from the same small memory.
+    void stream(const Index* index, Index rows, Index first_column, Index last_column,
+                const typename Pairs<T>::Visit& visit) const override {
+        const Index strip = isa_.strip;
+        for (Index r0 = 0; r0 < rows; r0 += strip) {
+            const Index count = std::min(strip, rows - r0);
+            auto which = [&](Index r) { return index[r0 + r]; };
+            RowStrip strip_rows = pack_rows(which, count);
+            T* seen = scratch<T>().seen.reserve(std::size_t(strip) * strip);
+            for (Index j0 = first_column; j0 < last_column;) {
+                const Index j1 = std::min(last_column, (j0 / strip + 1) * strip);
+                compute(strip_rows, which, j0 / isa_.nr * isa_.nr, j1, Target{seen - j0, strip, j0, j1});
+                visit(r0, count, j0, j1, seen, strip);
+                j0 = j1;
+            }
+        }
+    }
+
+    Index grain() const override { return isa_.strip; }
 
   private:
     struct RowStrip {

@@ -38,11 +38,15 @@ template <class T> struct Isa {
     void (*apply)(const Step* step, const Step* end, T* values, std::size_t n);
 };
 
+template <class T> struct Scans; // of the SMO solver, see solvers/scan.hpp
+
 struct InstructionSet {
     const char* name;
     bool (*available)();
     const Isa<float>* f32;
     const Isa<double>* f64;
+    const Scans<float>* scans32;
+    const Scans<double>* scans64;
     template <class T> const Isa<T>& of() const;
 };
 template <> inline const Isa<float>& InstructionSet::of<float>() const { return *f32; }

@@ -4,6 +4,7 @@
 #include "kernels/formula.hpp"
 #include "samples/source.hpp"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,14 @@ template <class T> class Pairs {
                       Index stride) const = 0;
     // The whole matrix of a set of samples with itself; exactly symmetric.
     virtual void fill_symmetric(T* out, Index stride) const = 0;
+
+    // visit(r, count, j0, j1, block, stride): the entries of rows index[r] .. index[r + count - 1] and columns
+    // j0 .. j1 - 1, in memory that is reused for the next block. Runs on the calling thread alone, in a fixed order.
+    using Visit = std::function<void(Index r, Index count, Index j0, Index j1, const T* block, Index stride)>;
+    virtual void stream(const Index* index, Index rows, Index first_column, Index last_column,
+                        const Visit& visit) const;
+    // Columns come in multiples of this at the best speed.
+    virtual Index grain() const { return 256; }
 };
 
 // The sources' memory must outlive the result. `x` and `z` may be the same rows. The frame is copied.

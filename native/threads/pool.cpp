@@ -68,6 +68,10 @@ struct Job {
 
 // Whether this thread is working on a job: what it starts meanwhile it does alone, and asks nobody about it.
 thread_local bool nested = false;
+// The job this thread takes part in, whether the pool started this thread, and when it last asked the hook.
+thread_local const Job* current = nullptr;
+thread_local bool worker = false;
+thread_local Clock::time_point asked{};
 
 class Pool {
   public:
@@ -86,9 +90,15 @@ class Pool {
         std::unique_lock busy(busy_, std::try_to_lock);
         if (!busy) return job.work(poll);
         struct Mark {
-            Mark() { nested = true; }
-            ~Mark() { nested = false; }
-        } mark;
+            explicit Mark(const Job* job) {
+                nested = true;
+                current = job;
+            }
+            ~Mark() {
+                nested = false;
+                current = nullptr;
+            }
+        } mark(&job);
         int helpers = static_cast<int>(std::min<long>(threads, job.count)) - 1;
         {
             std::lock_guard lock(mutex_);
@@ -129,7 +139,7 @@ class Pool {
 
   private:
     void loop(int number, long seen) {
-        nested = true;
+        nested = worker = true;
         for (;;) {
             Job* job = nullptr;
             {
@@ -140,7 +150,9 @@ class Pool {
                 if (number < helpers_) job = job_;
             }
             if (!job) continue;
+            current = job;
             job->work([] {});
+            current = nullptr;
             bool last;
             {
                 std::lock_guard lock(mutex_);
@@ -196,6 +208,15 @@ void set_thread_count(int count) {
 }
 
 void set_interrupt_hook(std::function<bool()> hook) { g_interrupted = std::move(hook); }
+
+void poll() {
+    if (current && current->stop) throw Interrupted();
+    if (worker || !g_interrupted) return;
+    const auto now = Clock::now();
+    if (now - asked < kPollEvery) return;
+    asked = now;
+    if (g_interrupted()) throw Interrupted();
+}
 
 void parallel(long count, const std::function<void(long)>& task) {
     if (count <= 0) return;

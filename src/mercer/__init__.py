@@ -3,7 +3,19 @@
 from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import KernelRidge
+from mercer.machines import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
 
-__all__ = ["Expansion", "Gram", "KernelRidge", "kernels", "threads", "validity"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "Expansion",
+    "Gram",
+    "KernelRidge",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "kernels",
+    "threads",
+    "validity",
+]
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 import numpy as np
@@ -88,3 +88,67 @@ def set_thread_count(count: int) -> None: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...
 def select_instruction_set(name: str) -> None: ...
+
+class Status(Enum):
+    converged = ...
+    step_limit = ...
+    stopped = ...
+    stalled = ...
+    unbounded = ...
+
+class Progress:
+    problem: int
+    steps: int
+    rounds: int
+    violation: float
+    gap: float
+    working: int
+    computed: int
+
+class Matrices: ...
+
+def formula_matrices(
+    rows: RowsF32 | RowsF64,
+    formula: Formula,
+    shift: NDArray[np.float64] | None,
+    scale: NDArray[np.float64] | None,
+    error: float,
+) -> Matrices: ...
+def stored_matrices(matrix: NDArray[np.floating]) -> Matrices: ...
+def python_matrices(gram: object, size: int) -> Matrices: ...
+
+class Task:
+    finished: bool
+    begun: bool
+    status: Status
+    steps: int
+    rounds: int
+    computed: int
+    bits: int
+    primal: float
+    dual: float
+    violation: float
+    bias: list[float]
+    def __init__(
+        self,
+        q: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        l1: NDArray[np.float64],
+        ridge: NDArray[np.float64],
+        total: NDArray[np.float64],
+        sample: NDArray[np.int64] | None,
+        group: NDArray[np.uint8] | None,
+        a: NDArray[np.float64],
+        f: NDArray[np.float64],
+    ) -> None: ...
+    def certify(self) -> None: ...
+
+def solve(
+    matrices: Matrices,
+    tasks: list[Task],
+    tol: float,
+    max_steps: int,
+    budget: int,
+    progress: Callable[[Progress], bool] | None,
+) -> None: ...

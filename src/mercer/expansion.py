@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import chunks
 from mercer.problem import Vector
 from mercer.samples import Samples
 
@@ -16,8 +17,6 @@ from mercer.samples import Samples
 class Expansion:
     """A function spanned by kernels at samples. ``Expansion.of`` keeps only samples with a coefficient other than zero.
 
-    >>> import numpy as np
-    >>> from mercer.kernels import Linear
     >>> f = Expansion.of(Linear(), [[1.0], [5.0], [2.0]], np.array([3.0, 0.0, -1.0]), 0.5)
     >>> len(f), f([[2.0]]), float(f.norm())
     (2, array([2.5]), 1.0)
@@ -49,6 +48,26 @@ class Expansion:
         self.kernel.check_resolved()
         pairs = self.kernel.bind(self.kernel.samples(X), self.samples)
         return np.asarray(pairs.product(self.coefficients) + self.bias)
+
+    def by_segment(self, X: Any, starts: Any) -> Vector:
+        """The sums over consecutive segments of the samples, of shape (rows of X, segments, outputs), without the bias.
+
+        Segment s begins at ``starts[s]`` and ends where the next begins. A machine that decides between many pairs of
+        classes thus computes every kernel value once.
+
+        >>> f = Expansion.of(Linear(), [[1.0], [5.0], [2.0]], np.array([[3.0], [1.0], [-1.0]]))
+        >>> f.by_segment([[1.0]], [0, 2])
+        array([[[ 8.],
+                [-2.]]])
+        """
+        pairs = self.kernel.bind(self.kernel.samples(X), self.samples)
+        ends = [*starts[1:], len(self)]
+        out = np.zeros((pairs.shape[0], len(starts), self.coefficients.shape[1]))
+        for rows in chunks(pairs.shape[0], pairs.shape[1] * pairs.dtype.itemsize):
+            block = pairs.block(rows, slice(0, pairs.shape[1]))
+            for s, (start, end) in enumerate(zip(starts, ends, strict=True)):
+                out[rows, s] = block[:, start:end] @ self.coefficients[start:end]
+        return out
 
     def norm(self) -> Vector:
         """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""

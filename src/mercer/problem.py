@@ -15,7 +15,7 @@ the machine, is to minimise over w and b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class Problem:
 
     ``lower``, ``upper``, ``l1`` and ``ridge`` are numbers, one per coefficient, or of the shape of ``q``.
     ``group`` numbers the equality constraint each coefficient belongs to; by default there is one for all.
+    ``sample`` says which row of the Gram matrix each coefficient belongs to; by default they are the rows, in order.
+    So a problem may live on some of the samples, and a sample may have several coefficients.
     """
 
     q: Vector
@@ -41,20 +43,25 @@ class Problem:
     ridge: Any = 0.0
     total: float | tuple[float, ...] | None = None
     group: NDArray[np.int64] | None = None
+    sample: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.q.ndim not in (1, 2):
             raise ValueError(f"q must have one or two dimensions, not shape {self.q.shape}")
-        if (self._spread(self.lower) > self._spread(self.upper)).any():
+        if (self._aligned(self.lower) > self._aligned(self.upper)).any():
             raise ValueError("some lower bound exceeds its upper bound")
-        if (self._spread(self.ridge) < 0).any() or (self._spread(self.l1) < 0).any():
+        if any(v < 0 if type(v) is float else (np.asarray(v) < 0).any() for v in (self.ridge, self.l1)):
             raise ValueError("ridge and l1 must not be negative")
+        if self.sample is not None and self.sample.shape != (len(self),):
+            raise ValueError(f"sample must number {len(self)} samples, not have shape {self.sample.shape}")
+
+    def _aligned(self, value: Any) -> Array:
+        array = np.asarray(value, dtype=np.float64)
+        return array[:, None] if array.ndim == 1 and self.q.ndim == 2 else array
 
     def _spread(self, value: Any) -> Array:
-        array = np.asarray(value, dtype=np.float64)
-        if array.ndim == 1 and self.q.ndim == 2:
-            array = array[:, None]
-        return np.broadcast_to(array, self.q.shape)
+        array = self._aligned(value)
+        return array if array.shape == self.q.shape else np.broadcast_to(array, self.q.shape)
 
     def __len__(self) -> int:
         return int(self.q.shape[0])
@@ -71,10 +78,13 @@ class Problem:
 
     def columns(self) -> list[Problem]:
         """The problems of the single outputs, each with arrays of one entry per coefficient."""
-        fields = ("q", "lower", "upper", "l1", "ridge")
-        arrays = {name: self._spread(getattr(self, name)).reshape(len(self), -1) for name in fields}
+        arrays = {name: self._spread(getattr(self, name)) for name in ("q", "lower", "upper", "l1", "ridge")}
+        if self.q.ndim == 1:
+            one = object.__new__(Problem)  # what has been checked is not checked again
+            one.__dict__.update(self.__dict__, **arrays)
+            return [one]
         return [
-            Problem(**{name: array[:, j] for name, array in arrays.items()}, total=self.total, group=self.group)
+            replace(self, **{name: array[:, j] for name, array in arrays.items()})  # type: ignore[arg-type]
             for j in range(self.outputs)
         ]
 
@@ -87,6 +97,40 @@ class Problem:
             return [(np.arange(len(self)), self.total)]
         assert isinstance(self.total, tuple)
         return [(np.flatnonzero(self.group == g), total) for g, total in enumerate(self.total)]
+
+    def by_sample(self, a: Vector, samples: int) -> Vector:
+        """The coefficient of every row of a Gram matrix of so many samples: the sum of those that belong to it."""
+        if self.sample is None:
+            return a
+        return np.bincount(self.sample, weights=a, minlength=samples).astype(np.float64)
+
+    def of_samples(self, f: Vector) -> Vector:
+        """The value at every coefficient, given one per row of the Gram matrix."""
+        return f if self.sample is None else f[self.sample]
+
+    def feasible(self, a: Vector | None = None) -> Vector:
+        """A point that meets all constraints: a, or zero, moved into the bounds and then to the totals.
+
+        What is missing in a group is put on its first coefficients, as LIBSVM starts its nu machines.
+
+        >>> import numpy as np
+        >>> one_class(np.ones(4), 0.375).feasible()
+        array([1. , 0.5, 0. , 0. ])
+        """
+        lower, upper = self._spread(self.lower), self._spread(self.upper)
+        if a is None and not np.any(self.total) and (lower <= 0).all() and (upper >= 0).all():
+            return np.zeros(len(self))
+        a = np.clip(np.zeros(len(self)) if a is None else a, lower, upper)
+        for members, total in self.groups():
+            missing = total - a[members].sum()
+            room = (upper if missing > 0 else lower)[members] - a[members]
+            if np.isinf(room).any():
+                a[members[np.isinf(room)][0]] += missing
+                continue
+            filled = np.concatenate([[0.0], np.cumsum(room)])
+            reached = np.clip(missing, min(filled[-1], 0.0), max(filled[-1], 0.0))
+            a[members] += np.diff(np.clip(filled, min(reached, 0.0), max(reached, 0.0)))
+        return np.clip(a, lower, upper)
 
 
 def squared(y: Vector, alpha: Any, weight: Vector | None = None, *, bias: bool = False) -> Problem:
@@ -101,7 +145,7 @@ def squared(y: Vector, alpha: Any, weight: Vector | None = None, *, bias: bool =
     return Problem(q=np.asarray(y, dtype=np.float64), ridge=ridge, total=0.0 if bias else None)
 
 
-def hinge(y: Vector, C: Any) -> Problem:
+def hinge(y: Vector, C: Any, sample: NDArray[np.int64] | None = None) -> Problem:
     """Soft margin SVM with labels -1 and 1: minimise 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i f(x_i)).
 
     >>> import numpy as np
@@ -110,7 +154,8 @@ def hinge(y: Vector, C: Any) -> Problem:
     (array([  0., -10.]), array([10.,  0.]))
     """
     end = np.where(y > 0, C, -np.asarray(C, dtype=np.float64))
-    return Problem(q=np.asarray(y, dtype=np.float64), lower=np.minimum(end, 0), upper=np.maximum(end, 0), total=0.0)
+    q = np.asarray(y, dtype=np.float64)
+    return Problem(q=q, lower=np.minimum(end, 0), upper=np.maximum(end, 0), total=0.0, sample=sample)
 
 
 def squared_hinge(y: Vector, C: Any) -> Problem:
@@ -147,14 +192,42 @@ def one_class(weight: Vector, nu: float) -> Problem:
     return Problem(q=np.zeros(len(weight)), lower=0.0, upper=weight, total=float(nu * weight.sum()))
 
 
-def nu_hinge(y: Vector, nu: float) -> Problem:
-    """nu-SVC before the division of a and b by the margin: each class has coefficients of total nu n / 2.
+def nu_hinge(y: Vector, nu: float, weight: Any = 1.0, sample: NDArray[np.int64] | None = None) -> Problem:
+    """nu-SVC before the division of a and b by the margin: each class has coefficients of total nu (sum w) / 2.
+
+    The multipliers b of the two classes give margin and bias: (b_- - b_+) / 2 and (b_- + b_+) / 2 (Schoelkopf et al.,
+    "New support vector algorithms", 2000; Chang and Lin, "Training nu-support vector classifiers", 2001).
 
     >>> import numpy as np
     >>> nu_hinge(np.array([1.0, -1.0, 1.0, -1.0]), 0.5).total
     (1.0, -1.0)
     """
-    half = nu * len(y) / 2
+    end = y * np.asarray(weight, dtype=np.float64)
+    half = float(nu * np.abs(end).sum() / 2)
     group = (y < 0).astype(np.int64)
-    q = np.zeros(len(y))
-    return Problem(q=q, lower=np.minimum(y, 0), upper=np.maximum(y, 0), total=(half, -half), group=group)
+    lower, upper = np.minimum(end, 0), np.maximum(end, 0)
+    return Problem(np.zeros(len(y)), lower, upper, total=(half, -half), group=group, sample=sample)
+
+
+def nu_epsilon(y: Vector, C: Any, nu: float) -> Problem:
+    """nu-SVR: minimise 1/2 |w|^2 + sum_i C_i (nu epsilon + max(0, |y_i - f(x_i)| - epsilon)), epsilon included.
+
+    Its dual bounds the sum of |a|, so each sample has two coefficients: n that rise from 0, then n that fall from 0.
+    The multipliers of the two groups are b + epsilon and b - epsilon (Schoelkopf et al., 2000).
+
+    >>> import numpy as np
+    >>> nu_epsilon(np.array([3.0, 4.0]), 2.0, 0.5).total
+    (1.0, -1.0)
+    """
+    n = len(y)
+    bound = np.broadcast_to(np.asarray(C, dtype=np.float64), (n,))
+    half = float(nu * bound.sum() / 2)
+    zero = np.zeros(n)
+    return Problem(
+        q=np.concatenate([y, y]).astype(np.float64),
+        lower=np.concatenate([zero, -bound]),
+        upper=np.concatenate([bound, zero]),
+        total=(half, -half),
+        group=np.repeat([0, 1], n),
+        sample=np.tile(np.arange(n), 2),
+    )

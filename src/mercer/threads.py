@@ -5,8 +5,11 @@ The default is OMP_NUM_THREADS or the processors this process may use; ``threadp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from joblib import effective_n_jobs
 from threadpoolctl import LibController, register
 
 from mercer import _native
@@ -28,6 +31,25 @@ class MercerController(LibController):  # type: ignore[misc]
 
     def get_version(self) -> Any:
         return None
+
+
+@contextmanager
+def limited(n_jobs: int | None) -> Iterator[None]:
+    """Within it the core uses so many threads: all processors if -1, as many as before if None.
+
+    >>> with limited(1):
+    ...     _native.thread_count()
+    1
+    """
+    if n_jobs is None:
+        yield
+        return
+    before = _native.thread_count()
+    _native.set_thread_count(max(1, effective_n_jobs(n_jobs)))
+    try:
+        yield
+    finally:
+        _native.set_thread_count(before)
 
 
 register(MercerController)

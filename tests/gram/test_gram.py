@@ -8,7 +8,17 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import Gram
-from mercer.kernels import L2, Categorical, Custom, Exponential, Gaussian, Linear, Matern, Precomputed
+from mercer.kernels import (
+    L2,
+    Categorical,
+    Custom,
+    Exponential,
+    Gaussian,
+    Linear,
+    Matern,
+    NegativeDistance,
+    Precomputed,
+)
 
 X = np.random.default_rng(3).standard_normal((50, 20))
 ROW = 50 * 8
@@ -171,6 +181,14 @@ def test_looks():
     assert isinstance(gram, Gram)
 
 
+def objects(items):
+    """A one-dimensional array of objects, whatever they are."""
+    array = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array
+
+
 # -- precomputed matrices and functions ---------------------------------------------------------------------------
 
 
@@ -202,6 +220,18 @@ class TestPrecomputed:
         np.testing.assert_allclose(Precomputed().normalized()(self.K), Linear().normalized()(X), atol=1e-14)
         centered = Precomputed().centered().resolve(self.K)
         np.testing.assert_allclose(centered(self.K), Linear().centered().resolve(X)(X), atol=1e-12)
+
+    def test_new_samples_have_no_diagonal(self):
+        """Not even if there are as many as training samples, which makes their matrix square."""
+        square, normalized = (X + 1) @ X.T, Precomputed().normalized()
+        for new in (square, square[:4]):
+            for use in (normalized.diag, Precomputed().diag, lambda A: normalized(A, self.K)):
+                with pytest.raises(ValueError, match="new samples") as info:
+                    use(new)
+                assert str(new.shape) in str(info.value)
+                assert "divide the matrix" in str(info.value)
+        some = Precomputed().samples(self.K).take(np.array([5, 2]))
+        np.testing.assert_allclose(normalized(some, self.K), Linear().normalized()(X[[5, 2]], X), atol=1e-14)
 
     def test_refusals(self):
         with pytest.raises(ValueError, match="symmetric"):
@@ -245,21 +275,83 @@ class TestCustom:
         k = Custom(lambda a, b: len(set(a) & set(b)), pairwise=True)
         assert k(words)[0].tolist() == [2, 1]
 
-    def test_is_exactly_symmetric_even_if_the_function_is_so_up_to_rounding(self):
+    @pytest.mark.parametrize("n", [50, 2000])  # one block of rows, and several
+    def test_a_function_that_is_not_symmetric_is_taken_as_it_is(self, n):
+        A = np.random.default_rng(0).standard_normal((n, 2))
+
+        def f(A, B):
+            return A @ B.T + A[:, :1]
+
+        expected = f(A, A)
+        for k, K in [
+            (Custom(f), expected),
+            (2 * Custom(f) + Linear(), 2 * expected + A @ A.T),
+            (Linear() * Custom(f), A @ A.T * expected),
+            (Linear() + NegativeDistance(f, power=1), A @ A.T - expected),
+        ]:
+            gram = k.gram(A)
+            np.testing.assert_allclose(k(A), K, atol=1e-11)
+            np.testing.assert_allclose(gram.to_dense(), K, atol=1e-11)
+            np.testing.assert_allclose(gram.rows([3, 1]), K[[3, 1]], atol=1e-11)
+            np.testing.assert_allclose(gram.block([4, 3, 1], [2, 5]), K[np.ix_([4, 3, 1], [2, 5])], atol=1e-11)
+            np.testing.assert_allclose(gram @ A, K @ A, atol=1e-8)
+
+    def test_a_normalized_function_is_one_on_the_diagonal(self):
         w = np.linspace(0.1, 3, 20)
-        k = Custom(lambda A, B: (A * w) @ B.T * (1 + 1e-14 * A[:, :1]))
-        for composed in (k, 2 * k, k + Linear(), k.normalized()):
-            K = composed(X + 5)
-            assert (K == K.T).all()
+        k = Custom(lambda A, B: (A * w) @ B.T).normalized()
+        assert (np.diag(k(X)) == 1).all()
+        assert (k.gram(X).rows([7])[0, 7] == 1).all()
+
+    @pytest.mark.parametrize("container", [list, tuple, objects], ids=["list", "tuple", "object array"])
+    @pytest.mark.parametrize("shapes", [[(2, 3), (2, 3)], [(2, 3), (4, 3)], [(3,), (3,)], [(3,), (4,)]])
+    def test_arrays_are_objects_of_equal_shape_or_not(self, container, shapes):
+        images = container([np.arange(np.prod(shape)).reshape(shape) for shape in shapes])
+        seen = []
+
+        def f(a, b):
+            seen.append((a.shape, a.dtype.kind))
+            return a.sum() * b.sum()
+
+        k = 2 * Custom(f, pairwise=True)
+        totals = np.array([image.sum() for image in images])
+        assert (k(images) == 2 * np.outer(totals, totals)).all()
+        assert (k.diag(images) == 2 * totals**2).all()
+        assert set(seen) == {(shape, "i") for shape in shapes}
 
     def test_a_wrong_shape_is_explained(self):
         with pytest.raises(ValueError, match="returned shape") as info:
             Custom(lambda A, B: A[:, 0])(X)
         assert "pairwise=True" in str(info.value)
 
-    def test_a_value_that_is_not_finite_is_refused(self):
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_a_value_that_is_not_finite_is_refused(self, value):
+        def matrix(A, B):
+            return np.full((len(A), len(B)), value)
+
+        for k in (
+            Custom(matrix),
+            Custom(lambda a, b: value, pairwise=True),
+            Exponential(matrix),
+            NegativeDistance(matrix, power=1),
+        ):
+            for use in (k, k.diag, lambda A, k=k: k.gram(A).rows([0]), lambda A, k=k: k.gram(A) @ A):
+                with pytest.raises(ValueError, match="NaN or infinity") as info:
+                    use(X)
+                assert repr(k) in str(info.value)
+                assert f"the first {value}" in str(info.value)
+
+    def test_a_root_of_a_negative_distance_is_refused(self):
         with pytest.raises(ValueError, match="NaN or infinity"):
-            Custom(lambda A, B: np.full((len(A), len(B)), np.nan))(X)
+            Exponential(lambda A, B: -np.ones((len(A), len(B))), power=0.5)(X)
+
+    def test_a_distance_from_itself_need_not_be_zero(self):
+        def apart(A, B):
+            return 0.5 + np.abs(A[:, None] - B[None]).sum(axis=2)
+
+        for k, diagonal in ((Exponential(apart), np.exp(-0.25)), (NegativeDistance(apart), -0.25)):
+            np.testing.assert_allclose(k.diag(X), diagonal)
+            np.testing.assert_allclose(np.diag(k(X)), k.diag(X))
+            np.testing.assert_allclose(k.gram(X).diag(), k.diag(X))
 
     def test_an_error_of_the_function_comes_through(self):
         with pytest.raises(ZeroDivisionError):

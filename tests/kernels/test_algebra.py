@@ -42,6 +42,7 @@ from mercer.kernels import (
     Squares,
     UnresolvedKernelError,
     exp,
+    named_kernel,
     repair,
 )
 
@@ -349,6 +350,34 @@ def test_centered_rows_sum_to_zero():
     np.testing.assert_allclose(k(A, X), k(X, A).T, rtol=1e-12, atol=1e-15)
 
 
+def test_the_means_of_centered_are_found_once():
+    evaluated = []
+
+    def f(A, B):
+        evaluated.append(len(A) * len(B))
+        return A @ B.T
+
+    k = Custom(f).centered().resolve(X)
+    expected = Linear().centered().resolve(X)
+    np.testing.assert_allclose(k(X), expected(X), atol=1e-12)
+    evaluated.clear()
+    np.testing.assert_allclose(k(X[:1] + 1, X.copy()), expected(X[:1] + 1, X), atol=1e-12)
+    assert sum(evaluated) == 2 * len(X)  # k(x, X), and the mean of k(x, .)
+
+
+def test_centered_tables_may_hold_anything():
+    def f(a, b):
+        return float(a[0] @ b[0])
+
+    def table(values):
+        return pd.DataFrame({"x": list(values), "n": range(len(values))})
+
+    k = Custom(f, pairwise=True).on(["x", "n"]).centered().resolve(table(X))
+    expected = Linear().centered().resolve(X)
+    np.testing.assert_allclose(k(table(X)), expected(X), atol=1e-12)
+    np.testing.assert_allclose(k(table(X + 1), table(X)), expected(X + 1, X), atol=1e-12)
+
+
 def test_a_resolved_kernel_does_not_change_when_the_data_do():
     A = X.copy()
     k = Linear().centered().resolve(A)
@@ -408,6 +437,11 @@ def test_numeric_categories():
     assert Categorical()(table)[0].tolist() == [1, 0, 1]
 
 
+def test_parts_of_on_have_their_names():
+    assert Linear().on([0, 1]).columns == (0, 1)
+    assert Linear().on(Squares()).map == Squares()
+
+
 def test_on_columns():
     A = pd.DataFrame(X, columns=["a", "b", "c"])
     assert (Linear().on("b")(A) == Linear()(X[:, 1:2])).all()
@@ -429,6 +463,7 @@ def test_on_columns():
         (lambda: Gaussian(-1), ["sigma", "positive", "-1"]),
         (lambda: Gaussian(np.nan), ["sigma", "positive", "nan"]),
         (lambda: Gaussian(np.inf), ["sigma", "positive", "inf"]),
+        (lambda: Gaussian(1e-310), ["sigma", "1e-310", "inverse overflows"]),
         (lambda: Gaussian([1, -2]), ["every sigma", "positive", "-2"]),
         (lambda: Gaussian("mean"), ["median", "mean"]),
         (lambda: Gaussian(gamma=-1), ["gamma", "non-negative", "-1"]),
@@ -447,6 +482,12 @@ def test_on_columns():
         (lambda: Matern(0), ["nu", "positive"]),
         (lambda: Matern(1.5, length=0), ["length", "positive"]),
         (lambda: RationalQuadratic(0), ["alpha", "positive"]),
+        (lambda: RationalQuadratic(1.0, 1e-200), ["alpha length^2", "length=1e-200", "positive"]),
+        (lambda: RationalQuadratic(1.0, 1e200), ["alpha length^2", "length=1e+200", "finite"]),
+        (lambda: named_kernel("chi2", columns=2, gamma=0), ["gamma", "chi2", "positive", "0"]),
+        (lambda: named_kernel("chi2", columns=2, gamma="scale"), ["gamma", "chi2", "positive", "scale"]),
+        (lambda: Monomials(2.5), ["degree of Monomials", "integer", "2.5"]),
+        (lambda: Monomials(-1), ["degree of Monomials", "at least 0", "-1"]),
         (lambda: Exponential(L2(), beta=0), ["beta", "positive"]),
         (lambda: Exponential(L2(), power=0), ["power", "positive"]),
         (lambda: Mahalanobis(), ["S", "factor", "exactly one"]),
@@ -516,12 +557,17 @@ def test_the_matrix_of_a_distance_cannot_be_changed():
 
 
 def test_columns_of_sparse_rows_in_any_order():
+    """Thin rows, so that the inverted index is used; close in pairs, so that rows are merged, which needs an order."""
     rng = np.random.default_rng(0)
-    wide = sp.random_array((30, 2_000_000), density=3e-6, rng=rng, format="csr") * 5
-    columns = np.unique(wide.indices)[::-1]
-    for kernel in (Exponential(Linf(), power=1), Laplacian(0.3), Gaussian(1.0)):
-        expected = kernel(wide[:, columns].toarray())
-        np.testing.assert_allclose(kernel.on([int(c) for c in columns])(wide), expected, atol=1e-12)
+    A = np.zeros((40, 400))
+    for i, row in enumerate(A):
+        row[i // 2] = 1e6
+        row[rng.choice(np.arange(20, 400), 3, replace=False)] = rng.gamma(2.0, size=3)
+    columns = list(range(400))[::-1]
+    for kernel in (Laplacian(0.3), Gaussian(1.0)):
+        expected = kernel(A[:, columns])
+        assert (expected[::2, 1::2].diagonal() > 0).all()
+        np.testing.assert_allclose(kernel.on(columns)(sp.csr_array(A)), expected, atol=1e-12)
 
 
 def test_objects_are_told_apart_by_equality_not_by_their_text():

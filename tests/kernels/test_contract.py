@@ -42,6 +42,8 @@ def test_agrees_in_single_precision(case):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_is_exactly_symmetric(case, dtype):
+    if case.users:
+        pytest.skip("a user's function is taken as it is")
     K = case.kernel(samples(case, dtype)[0])
     assert (K == K.T).all()
 
@@ -144,7 +146,7 @@ def test_gram_agrees(case):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_entries_do_not_depend_on_the_block(case, dtype):
-    if case.name in ("custom", "custom pairs", "user's distance"):
+    if case.users:
         pytest.skip("a user's function may round differently from block to block")
     X, _ = samples(case, dtype)
     gram = case.kernel.gram(X, budget=0)
@@ -171,7 +173,7 @@ def test_instruction_sets_agree(case, instruction_set):
     X, Z = samples(case)
     close(case.kernel(X, Z), case.naive(X, Z), case, 1e-12)
     K = case.kernel(X)
-    assert (K == K.T).all()
+    assert case.users or (K == K.T).all()
     if isinstance(case.kernel, Unit):
         assert (np.diag(K) == 1).all()
     x, z = samples(case, np.float32)

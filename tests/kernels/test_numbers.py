@@ -289,6 +289,18 @@ def test_width_below_the_range_of_single_precision(dtype, width):
     assert (Gaussian(sigma=1e-25)(X) == np.eye(9)).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [3, 40])
+@pytest.mark.parametrize("kernel", [Gaussian, lambda sigma: Matern(np.inf, sigma)])
+def test_widths_whose_squares_leave_the_range_of_double_precision(dtype, width, kernel):
+    X = np.random.default_rng(1).standard_normal((9, width)).astype(dtype)
+    for sigma in (1e-200, 1e-300):
+        assert (kernel(sigma)(X) == np.eye(9)).all()
+    for sigma in (1e200, 1e300):
+        assert (kernel(sigma)(X) == 1).all()
+    assert (kernel(1e-200)(sp.csr_array(X)) == np.eye(9)).all()
+
+
 @pytest.mark.parametrize("width", [3, 40])
 def test_distances_beyond_the_range_of_single_precision(width):
     X = np.random.default_rng(1).standard_normal((9, width)).astype(np.float32) * np.float32(1e25)
@@ -381,8 +393,11 @@ def test_single_precision_of_histograms(instruction_set):
         np.testing.assert_allclose(k(H), k(H.astype(np.float64)), rtol=2e-6)
 
 
-def test_cosine_of_tiny_and_enormous_vectors():
-    X = np.array([[3e-150, 4e-150], [3e150, 4e150], [0.0, 0.0], [4.0, 3.0]])
-    np.testing.assert_allclose(
-        Cosine()(X), [[1, 1, 0, 0.96], [1, 1, 0, 0.96], [0, 0, 0, 0], [0.96, 0.96, 0, 1]], rtol=1e-12
-    )
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("size", [1e150, 1e200, 4e307])
+def test_cosine_of_tiny_and_enormous_vectors(form, size):
+    X = form(np.array([[3 / size, -4 / size], [3 * size, -4 * size], [0.0, 0.0], [4.0, -3.0]]))
+    expected = [[1, 1, 0, 0.96], [1, 1, 0, 0.96], [0, 0, 0, 0], [0.96, 0.96, 0, 1]]
+    np.testing.assert_allclose(Cosine()(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(Cosine().features(X) @ Cosine().features(X).T, expected, rtol=1e-12)
+    assert Cosine().diag(X).tolist() == [1, 1, 0, 1]

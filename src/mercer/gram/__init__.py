@@ -101,7 +101,7 @@ class Gram:
         return self.pairs.product(V)
 
     def to_dense(self) -> Array:
-        """The whole matrix in memory, exactly symmetric: n * n * itemsize bytes."""
+        """The whole matrix in memory, as k(X) gives it: n * n * itemsize bytes."""
         return self.pairs.dense()
 
     @cached_property

@@ -7,12 +7,10 @@
 'psd'
 """
 
-from mercer.kernels.base import (
+from mercer.kernels.algebra import (
     Centered,
     Constant,
     Exp,
-    FeaturesError,
-    Kernel,
     Normalized,
     OnColumns,
     OnMap,
@@ -20,9 +18,9 @@ from mercer.kernels.base import (
     Product,
     Scaled,
     Sum,
-    UnresolvedKernelError,
     exp,
 )
+from mercer.kernels.base import FeaturesError, Kernel, UnresolvedKernelError
 from mercer.kernels.distances import (
     L1,
     L2,

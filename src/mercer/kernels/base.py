@@ -1,22 +1,18 @@
-"""What a kernel is, and the algebra of kernels.
+"""What a kernel is: an immutable value that compares samples, k(X, Z).
 
-A kernel is an immutable value. It compares samples, k(X, Z); it knows whether it is positive semi-definite by
-construction; and it can be added, multiplied, scaled, raised to a power, exponentiated, normalised, centred and
-looked at through some columns or a map. Whatever depends on data is found by ``resolve(X)``.
+It knows whether it is positive semi-definite by construction, and can be added, multiplied and so on, which makes
+the kernels of ``mercer.kernels.algebra``. Whatever depends on data is found by ``resolve(X)``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._native import Op
-from mercer.kernels.pairs import BLOCK_ROWS, Bordered, Combined, FunctionPairs, Pairs, step
+from mercer.kernels.pairs import BLOCK_ROWS, Pairs
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array, Columns
 
@@ -103,7 +99,10 @@ class Kernel:
         return x
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
-        """The matrix of k(x, z) for all x in X and z in Z (Z = X if not given, then exactly symmetric)."""
+        """The matrix of k(x, z) for all x in X and z in Z (Z = X if not given).
+
+        k(X) is exactly symmetric, except where a user's function is not.
+        """
         return self.bind(*self.both(X, Z)).dense()
 
     def both(self, X: Any, Z: Any = None) -> tuple[Samples, Samples]:
@@ -136,37 +135,41 @@ class Kernel:
         return self.features_of(x).astype(x.dtype, copy=False)
 
     # -- algebra ----------------------------------------------------------------------------------------------
+    # The composed kernels are kernels, so their module needs this one first; it is imported when it is used.
 
     def __add__(self, other: Kernel | float) -> Kernel:
-        right = _as_kernel(other)
-        return NotImplemented if right is None else Sum((*_parts(self, Sum), *_parts(right, Sum)))
+        from mercer.kernels.algebra import added
+
+        return added(self, other) if is_term(other) else NotImplemented
 
     def __radd__(self, other: float) -> Kernel:
-        left = _as_kernel(other)
-        return NotImplemented if left is None else Sum((left, *_parts(self, Sum)))
+        from mercer.kernels.algebra import added
+
+        return added(other, self) if is_term(other) else NotImplemented
 
     def __sub__(self, other: Kernel | float) -> Kernel:
-        right = _as_kernel(other)
-        return NotImplemented if right is None else self + (-1.0) * right
+        return self + (-1.0) * other if is_term(other) else NotImplemented
 
     def __neg__(self) -> Kernel:
         return -1.0 * self
 
     def __mul__(self, other: Kernel | float) -> Kernel:
-        if isinstance(other, Kernel):
-            return Product((*_parts(self, Product), *_parts(other, Product)))
-        return self.__rmul__(other)
+        from mercer.kernels.algebra import multiplied
+
+        return multiplied(self, other) if isinstance(other, Kernel) else self.__rmul__(other)
 
     def __rmul__(self, other: float) -> Kernel:
-        if not _is_number(other):
-            return NotImplemented
-        return self.scaled(float(other))
+        return self.scaled(float(other)) if is_number(other) else NotImplemented
 
     def scaled(self, factor: float) -> Kernel:
         """factor * k."""
+        from mercer.kernels.algebra import Scaled
+
         return Scaled(factor, self)
 
     def __pow__(self, exponent: int) -> Kernel:
+        from mercer.kernels.algebra import Power
+
         return Power(self, exponent)
 
     def normalized(self) -> Kernel:
@@ -176,6 +179,8 @@ class Kernel:
         array([[1. , 0.9],
                [0.9, 1. ]])
         """
+        from mercer.kernels.algebra import Normalized
+
         return Normalized(self)
 
     def centered(self) -> Kernel:
@@ -185,6 +190,8 @@ class Kernel:
         >>> float(abs(Linear().centered().resolve(X)(X).sum(axis=0)).max()) < 1e-12
         True
         """
+        from mercer.kernels.algebra import Centered
+
         return Centered(self)
 
     def on(self, what: Columns | Any) -> Kernel:
@@ -193,7 +200,9 @@ class Kernel:
         >>> Linear().on([0, 2])([[1.0, 5.0, 2.0]])
         array([[5.]])
         """
-        return OnMap(self, what) if callable(what) else OnColumns(self, _hashable(what))
+        from mercer.kernels.algebra import OnColumns, OnMap
+
+        return OnMap(self, what) if callable(what) else OnColumns(self, what)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_arguments(self)})"
@@ -206,433 +215,15 @@ def _arguments(kernel: Any) -> str:
         value = getattr(kernel, field.name)
         if not field.repr or (field.default is not dataclasses.MISSING and value == field.default):
             continue
-        text = number(value) if _is_number(value) else repr(value)
+        text = number(value) if is_number(value) else repr(value)
         texts.append(f"{field.name}={text}")
     return ", ".join(texts)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def _as_kernel(value: Any) -> Kernel | None:
-    if isinstance(value, Kernel):
-        return value
-    return Constant(float(value)) if _is_number(value) else None
-
-
-def _parts(kernel: Kernel, cls: type[Any]) -> tuple[Kernel, ...]:
-    return kernel.children if isinstance(kernel, cls) else (kernel,)
-
-
-def _hashable(columns: Any) -> Any:
-    return columns if isinstance(columns, (str, int, np.integer)) else tuple(columns)
-
-
-def enclosed(kernel: Kernel, binds_tighter: tuple[type[Any], ...]) -> str:
-    """The text of an operand, in brackets where its operator binds less tightly."""
-    return f"({kernel!r})" if isinstance(kernel, binds_tighter) else repr(kernel)
-
-
-@dataclass(frozen=True, repr=False)
-class Constant(Kernel):
-    """k(x, z) = c for all samples; ``k + 1`` makes one.
-
-    >>> (Linear() + 1)([[2.0]])
-    array([[5.]])
-    """
-
-    c: float
-
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.c):
-            raise ValueError(f"a constant added to a kernel must be a finite number, not {self.c!r}")
-
-    @property
-    def validity(self) -> Validity:
-        return "psd" if self.c >= 0 else "cpd"
-
-    def scaled(self, factor: float) -> Kernel:
-        return Constant(self.c * factor)
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        dtype = np.result_type(x.dtype, z.dtype)
-        return FunctionPairs((len(x), len(z)), dtype, x is z, lambda rows, columns: np.asarray(self.c))
-
-    def diag_of(self, x: Samples) -> Array:
-        return np.full(len(x), self.c)
-
-    def features_of(self, x: Samples) -> Array:
-        if self.c < 0:
-            return super().features_of(x)
-        return np.full((len(x), 1), np.sqrt(self.c), dtype=x.dtype)
-
-    def __repr__(self) -> str:
-        return number(self.c)
-
-
-@dataclass(frozen=True, repr=False)
-class Sum(Kernel):
-    """k1(x, z) + k2(x, z) + ...: the feature vectors laid end to end.
-
-    >>> Linear() + Polynomial(2)
-    Linear() + Polynomial(degree=2)
-    """
-
-    parts: tuple[Kernel, ...]
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return self.parts
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Sum(children)
-
-    @property
-    def validity(self) -> Validity:
-        kinds = {part.validity for part in self.parts}
-        if kinds == {"psd"}:
-            return "psd"
-        return "cpd" if kinds <= {"psd", "cpd"} else "unknown"
-
-    def samples(self, X: Any) -> Samples:
-        return next(part for part in (*self.parts, self.parts[0]) if not isinstance(part, Constant)).samples(X)
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        return Combined([part.bind(x, z) for part in self.parts], np.add)
-
-    def diag_of(self, x: Samples) -> Array:
-        return reduce(np.add, [part.diag_of(x) for part in self.parts])
-
-    def features_of(self, x: Samples) -> Array:
-        return np.hstack([part.features_of(x) for part in self.parts])
-
-    def __repr__(self) -> str:
-        text = repr(self.parts[0])
-        for part in self.parts[1:]:
-            if isinstance(part, Scaled) and part.factor < 0:
-                opposite = part.inner if part.factor == -1 else Scaled(-part.factor, part.inner)
-                text += f" - {enclosed(opposite, (Sum,))}"
-            elif isinstance(part, Constant) and part.c < 0:
-                text += f" - {number(-part.c)}"
-            else:
-                text += f" + {part!r}"
-        return text
-
-
-@dataclass(frozen=True, repr=False)
-class Product(Kernel):
-    """k1(x, z) k2(x, z) ...: the feature vectors' outer product.
-
-    >>> Linear() * Gaussian(2)
-    Linear() * Gaussian(sigma=2)
-    """
-
-    parts: tuple[Kernel, ...]
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return self.parts
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Product(children)
-
-    @property
-    def validity(self) -> Validity:
-        return "psd" if all(part.validity == "psd" for part in self.parts) else "unknown"
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        return Combined([part.bind(x, z) for part in self.parts], np.multiply)
-
-    def diag_of(self, x: Samples) -> Array:
-        return reduce(np.multiply, [part.diag_of(x) for part in self.parts])
-
-    def features_of(self, x: Samples) -> Array:
-        return reduce(_rowwise_kronecker, [part.features_of(x) for part in self.parts])
-
-    def __repr__(self) -> str:
-        first, *others = self.parts
-        return " * ".join([enclosed(first, (Sum,)), *(enclosed(part, (Sum, Scaled)) for part in others)])
-
-
-def _rowwise_kronecker(A: Array, B: Array) -> Array:
-    return np.asarray(np.einsum("ni,nj->nij", A, B).reshape(len(A), -1))
-
-
-@dataclass(frozen=True, repr=False)
-class Scaled(Kernel):
-    """c k(x, z).
-
-    >>> 2 * (3 * Linear())
-    6 * Linear()
-    """
-
-    factor: float
-    inner: Kernel
-
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.factor):
-            raise ValueError(f"a kernel can be multiplied by a finite number, not by {self.factor!r}")
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Scaled(self.factor, children[0])
-
-    def scaled(self, factor: float) -> Kernel:
-        return Scaled(self.factor * factor, self.inner)
-
-    @property
-    def validity(self) -> Validity:
-        inner = self.inner.validity
-        if self.factor == 0:
-            return "psd"
-        if self.factor > 0:
-            return inner
-        return "indefinite" if inner == "psd" else "unknown"
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        return self.inner.bind(x, z).then(step(Op.affine, self.factor))
-
-    def diag_of(self, x: Samples) -> Array:
-        return self.factor * self.inner.diag_of(x)
-
-    def features_of(self, x: Samples) -> Array:
-        if self.factor < 0:
-            return super().features_of(x)
-        return np.asarray(np.sqrt(self.factor) * self.inner.features_of(x))
-
-    def __repr__(self) -> str:
-        return f"{number(self.factor)} * {enclosed(self.inner, (Sum, Product))}"
-
-
-@dataclass(frozen=True, repr=False)
-class Power(Kernel):
-    """k(x, z)**n for an integer n >= 0.
-
-    >>> Linear() ** 2
-    Linear() ** 2
-    """
-
-    inner: Kernel
-    exponent: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.exponent, (int, np.integer)) or isinstance(self.exponent, bool) or self.exponent < 0:
-            raise ValueError(
-                f"a kernel can be raised to an integer power >= 0 (no other is PSD in general), not {self.exponent!r}"
-            )
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Power(children[0], self.exponent)
-
-    @property
-    def validity(self) -> Validity:
-        if self.exponent == 0 or self.inner.validity == "psd":
-            return "psd"
-        return self.inner.validity if self.exponent == 1 else "unknown"
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        return self.inner.bind(x, z).then(step(Op.integer, self.exponent))
-
-    def diag_of(self, x: Samples) -> Array:
-        return np.asarray(self.inner.diag_of(x) ** int(self.exponent))
-
-    def features_of(self, x: Samples) -> Array:
-        if self.exponent == 0:
-            return np.ones((len(x), 1), dtype=x.dtype)
-        return reduce(_rowwise_kronecker, [self.inner.features_of(x)] * self.exponent)
-
-    def __repr__(self) -> str:
-        return f"{enclosed(self.inner, (Sum, Product, Scaled, Power))} ** {self.exponent}"
-
-
-@dataclass(frozen=True, repr=False)
-class Exp(Kernel):
-    """exp(k(x, z)), made by ``mercer.kernels.exp(k)``; PSD if k is PSD or conditionally so (Schoenberg 1938)."""
-
-    inner: Kernel
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Exp(children[0])
-
-    @property
-    def validity(self) -> Validity:
-        return "psd" if self.inner.validity in ("psd", "cpd") else "unknown"
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        return self.inner.bind(x, z).then(step(Op.exp, 1.0))
-
-    def diag_of(self, x: Samples) -> Array:
-        return np.asarray(np.exp(self.inner.diag_of(x)))
-
-    def __repr__(self) -> str:
-        return f"exp({self.inner!r})"
-
-
-def exp(k: Kernel) -> Kernel:
-    """exp(k(x, z)): a limit of sums of products of k, hence PSD if k is.
-
-    >>> exp(0.5 * Linear())
-    exp(0.5 * Linear())
-    >>> exp(Linear()).validity
-    'psd'
-    """
-    if not isinstance(k, Kernel):
-        raise TypeError(f"mercer.kernels.exp takes a kernel but got a {type(k).__name__}; for numbers use numpy.exp")
-    return Exp(k)
-
-
-@dataclass(frozen=True, repr=False)
-class Normalized(Kernel):
-    """k(x, z) / sqrt(k(x, x) k(z, z)), made by ``k.normalized()``."""
-
-    inner: Kernel
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Normalized(children[0])
-
-    @property
-    def validity(self) -> Validity:
-        return "psd" if self.inner.validity == "psd" else "unknown"
-
-    def inverse_norms(self, x: Samples) -> NDArray[np.float64]:
-        squares = np.asarray(self.inner.diag_of(x), dtype=np.float64)
-        if (squares < 0).any():
-            worst = int(squares.argmin())
-            raise ValueError(
-                f"{self} needs k(x, x) >= 0 but it is {squares[worst]:g} at sample {worst}; "
-                f"{self.inner} is not positive semi-definite"
-            )
-        with np.errstate(divide="ignore"):
-            return np.where(squares > 0, 1 / np.sqrt(squares), 0.0)
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        of_x = self.inverse_norms(x)
-        of_z = of_x if x is z else self.inverse_norms(z)
-        return Bordered(self.inner.bind(x, z), of_x, of_z, np.multiply, np.multiply, np.sign(of_x))
-
-    def diag_of(self, x: Samples) -> Array:
-        return np.sign(self.inverse_norms(x))
-
-    def features_of(self, x: Samples) -> Array:
-        return self.inner.features_of(x) * self.inverse_norms(x)[:, None]
-
-    def __repr__(self) -> str:
-        return f"{enclosed(self.inner, (Sum, Product, Scaled, Power))}.normalized()"
-
-
-@dataclass(frozen=True, repr=False)
-class Centered(Kernel):
-    """<phi(x) - m, phi(z) - m> with m the mean of phi over reference samples, made by ``k.centered()``."""
-
-    inner: Kernel
-    reference: Samples | None = None
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Centered(children[0], self.reference)
-
-    @property
-    def pending(self) -> str:
-        return "the mean of .centered()" if self.reference is None else self.inner.pending
-
-    def resolve_own(self, x: Samples) -> Kernel:
-        return self if self.reference is not None else Centered(self.inner, x.copy())
-
-    @property
-    def validity(self) -> Validity:
-        return "psd" if self.inner.validity in ("psd", "cpd") else "unknown"
-
-    def means(self, x: Samples) -> NDArray[np.float64]:
-        """The mean of k(x, .) over the reference samples, less half the mean of those means."""
-        assert self.reference is not None
-        of_reference = self.mean_rows(self.reference)
-        of_x = of_reference if x is self.reference else self.mean_rows(x)
-        return np.asarray(of_x - of_reference.mean() / 2)
-
-    def mean_rows(self, x: Samples) -> NDArray[np.float64]:
-        assert self.reference is not None
-        n = len(self.reference)
-        return np.asarray(self.inner.bind(x, self.reference).product(np.full(n, 1 / n)), dtype=np.float64)
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        of_x = self.means(x)
-        return Bordered(self.inner.bind(x, z), of_x, of_x if x is z else self.means(z), np.add, np.subtract)
-
-    def diag_of(self, x: Samples) -> Array:
-        return np.asarray(self.inner.diag_of(x) - 2 * self.means(x))
-
-    def features_of(self, x: Samples) -> Array:
-        assert self.reference is not None
-        return np.asarray(self.inner.features_of(x) - self.inner.features_of(self.reference).mean(axis=0))
-
-    def __repr__(self) -> str:
-        return f"{enclosed(self.inner, (Sum, Product, Scaled, Power))}.centered()"
-
-
-@dataclass(frozen=True, repr=False)
-class OnColumns(Kernel):
-    """The kernel of some columns, made by ``k.on("column")`` or ``k.on(["a", "b"])``."""
-
-    inner: Kernel
-    columns: Any
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return OnColumns(children[0], self.columns)
-
-    @property
-    def validity(self) -> Validity:
-        return self.inner.validity
-
-    def samples(self, X: Any) -> Samples:
-        return as_samples(X)
-
-    def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return child.samples(x.select(self.columns))
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        seen = self.seen_by(self.inner, x)
-        return self.inner.bind(seen, seen if x is z else self.seen_by(self.inner, z))
-
-    def diag_of(self, x: Samples) -> Array:
-        return self.inner.diag_of(self.seen_by(self.inner, x))
-
-    def features_of(self, x: Samples) -> Array:
-        return self.inner.features_of(self.seen_by(self.inner, x))
-
-    def __repr__(self) -> str:
-        columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns
-        return f"{enclosed(self.inner, (Sum, Product, Scaled, Power))}.on({columns!r})"
-
-
-@dataclass(frozen=True, repr=False)
-class OnMap(OnColumns):
-    """The kernel of a map's values, made by ``k.on(map)``; the map takes and returns whole arrays."""
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return OnMap(children[0], self.columns)
-
-    def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return child.samples(self.columns(x.dense()))
+def is_term(value: Any) -> bool:
+    """Whether it can be added to a kernel: a kernel, or a number, which becomes a constant one."""
+    return isinstance(value, Kernel) or is_number(value)

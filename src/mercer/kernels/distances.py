@@ -8,16 +8,16 @@ definite (Schoenberg 1938).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from mercer._native import Op, Pair
-from mercer.kernels.base import Validity
+from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.histograms import histograms
 from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, positive, vectors
-from mercer.kernels.pairs import FunctionPairs, Pairs, Rows, Step, step
+from mercer.kernels.pairs import Pairs, Step, UserPairs, step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 
@@ -220,6 +220,7 @@ class _OfDistance(VectorKernel):
 
     distance: Any
     power: float
+    at_zero: ClassVar[float]  #: the kernel at D = 0
 
     def check(self) -> None:
         object.__setattr__(self, "power", positive("power", self.power))
@@ -250,19 +251,20 @@ class _OfDistance(VectorKernel):
     def bind(self, x: Samples, z: Samples) -> Pairs:
         if isinstance(self.distance, Distance):
             return super().bind(x, z)
-        a, b = x.dense(), z.dense()
-
-        def block(rows: Rows, columns: slice) -> Array:
-            D = np.asarray(self.distance(a[rows], b[columns]))
-            if D.shape != (len(a[rows]), len(b[columns])):
-                raise ValueError(
-                    f"the distance function returned shape {D.shape} for {len(a[rows])} and {len(b[columns])} samples; "
-                    "it takes two arrays and returns the matrix of distances"
-                )
-            return np.asarray(D**self.power)
-
         dtype = np.result_type(x.dtype, z.dtype)
-        return FunctionPairs((len(x), len(z)), dtype, x is z, block).then(*self.after())
+        return UserPairs(repr(self), x.dense(), z.dense(), dtype, self.raised).then(*self.after())
+
+    def raised(self, some: Array, others: Array) -> Array:
+        """The power of a user's distance; of a negative one it may be NaN, which is refused where it enters."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(np.asarray(self.distance(some, others), dtype=np.float64) ** self.power)
+
+    def diag_of(self, x: Samples) -> Array:
+        """The kernel at D = 0; a user's D(x, x) may be another and is computed."""
+        if not isinstance(self.distance, Distance):
+            return Kernel.diag_of(self, x)
+        self.prepare(x)
+        return np.full(len(x), self.at_zero)
 
     def known(self, below: Validity) -> Validity:
         """``below`` if D^power is known to be conditionally negative definite."""
@@ -287,6 +289,7 @@ class Exponential(_OfDistance, Unit):
     distance: Any
     beta: float = 1.0
     power: float = 2.0
+    at_zero: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         self.check()
@@ -315,6 +318,7 @@ class NegativeDistance(_OfDistance):
 
     distance: Any
     power: float = 2.0
+    at_zero: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         self.check()
@@ -325,7 +329,3 @@ class NegativeDistance(_OfDistance):
 
     def after(self) -> list[Step]:
         return [step(Op.affine, -1.0)]
-
-    def diag_of(self, x: Samples) -> Array:
-        self.prepare(x)
-        return np.zeros(len(x))

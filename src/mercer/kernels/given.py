@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import FunctionPairs, Pairs, Rows, StoredPairs
+from mercer.kernels.pairs import Pairs, StoredPairs, UserPairs, checked
 from mercer.samples import Objects, Samples, Similarities, Table, as_samples
 from mercer.samples.base import Array
 
@@ -39,22 +38,27 @@ class Precomputed(Kernel):
                 f"Precomputed needs the similarities of every sample to all {int(b.place.max()) + 1} training samples, "
                 f"but got a matrix of shape {a.matrix.shape}"
             )
-        own = a.matrix[:, a.place] if x is z else None
-        if own is not None and not np.allclose(own, own.T, rtol=1e-5, atol=1e-6 * np.abs(own).max()):
+        if x is z and not a.symmetric:
             raise ValueError("a precomputed Gram matrix must be symmetric, but K and K.T differ")
         return StoredPairs(a.matrix, b.place, x is z)
 
     def diag_of(self, x: Samples) -> Array:
         a = self.samples(x)
         assert isinstance(a, Similarities)
-        if (a.place < 0).any() or a.matrix.shape[1] <= a.place.max():
-            raise ValueError(f"the diagonal needs a square matrix but got shape {a.matrix.shape}")
+        if (a.place < 0).any() or not a.symmetric:
+            raise ValueError(
+                "k(x, x) is known only for the samples of a symmetric matrix, but the rows of this one, of shape "
+                f"{a.matrix.shape} and not symmetric, are new samples; to normalise them, divide the matrix by the "
+                "square roots of k(x, x) and k(z, z) before giving it to Precomputed()"
+            )
         return np.asarray(a.matrix[np.arange(len(a)), a.place])
 
 
 @dataclass(frozen=True, repr=False)
 class Custom(Kernel):
     """A Python function: of two blocks of samples, f(X, Z) -> matrix, or with ``pairwise=True`` of two samples.
+
+    It is called as it is for every pair, also k(X): whether the function is symmetric, ``check_kernel`` tells.
 
     >>> import numpy as np
     >>> Custom(lambda X, Z: X @ Z.T)([[1.0, 2.0]])
@@ -71,31 +75,23 @@ class Custom(Kernel):
         if not callable(self.f):
             raise TypeError(f"Custom takes a function but got a {type(self.f).__name__}")
 
+    def samples(self, X: Any) -> Samples:
+        """Arrays in a list are single objects for a function of two, whether or not their shapes are equal."""
+        if self.pairwise and isinstance(X, (list, tuple)) and X and all(isinstance(item, np.ndarray) for item in X):
+            return Objects(X)
+        return super().samples(X)
+
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        a, b = _content(x), _content(z)
+        function = self.one_by_one if self.pairwise else self.f
+        return UserPairs(repr(self), _content(x), _content(z), np.result_type(x.dtype, z.dtype), function)
 
-        def whole(rows: Rows, columns: slice) -> Array:
-            some, others = _pick(a, rows), _pick(b, columns)
-            K = np.asarray(self.f(some, others), dtype=np.float64)
-            if K.shape != (len(some), len(others)):
-                raise ValueError(
-                    f"the function of {self} returned shape {K.shape} for {len(some)} and {len(others)} samples; it "
-                    "takes two blocks and returns their matrix; for a function of two single samples give pairwise=True"
-                )
-            return _checked(K, self)
-
-        def one_by_one(rows: Rows, columns: slice) -> Array:
-            some, others = _pick(a, rows), _pick(b, columns)
-            K = np.array([float(self.f(s, t)) for s in some for t in others])
-            return _checked(K.reshape(len(some), len(others)), self)
-
-        dtype = np.result_type(x.dtype, z.dtype)
-        return FunctionPairs((len(x), len(z)), dtype, x is z, one_by_one if self.pairwise else whole)
+    def one_by_one(self, some: Any, others: Any) -> Array:
+        return np.array([float(self.f(s, t)) for s in some for t in others]).reshape(len(some), len(others))
 
     def diag_of(self, x: Samples) -> Array:
         if not self.pairwise:
             return super().diag_of(x)
-        return np.array([float(self.f(s, s)) for s in _content(x)])
+        return checked(np.array([float(self.f(s, s)) for s in _content(x)]), repr(self))
 
     def __repr__(self) -> str:
         return f"Custom({getattr(self.f, '__name__', repr(self.f))}{', pairwise=True' if self.pairwise else ''})"
@@ -105,15 +101,3 @@ def _content(x: Samples) -> Sequence[Any] | Array:
     if isinstance(x, Table):
         return list(zip(*x.columns, strict=True))
     return x.items if isinstance(x, Objects) else x.dense()
-
-
-def _pick(content: Any, which: slice | NDArray[np.int64]) -> Any:
-    if isinstance(content, np.ndarray):
-        return content[which]
-    return list(content[which]) if isinstance(which, slice) else [content[i] for i in which]
-
-
-def _checked(K: Array, kernel: Kernel) -> Array:
-    if not np.isfinite(K).all():
-        raise ValueError(f"the function of {kernel} returned NaN or infinity")
-    return K

@@ -12,6 +12,9 @@ from mercer.kernels.pairs import NativePairs, Pairs, Step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 
+#: The smallest normal number: its inverse is finite.
+TINY = float(np.finfo(np.float64).tiny)
+
 
 class VectorKernel(Kernel):
     """A kernel of vectors. A subclass gives ``formula`` and, if the data need a change first, ``prepare``."""
@@ -67,14 +70,21 @@ def distance_pair(width: int) -> Pair:
     return Pair.squared_direct if width <= 16 else Pair.squared_distance
 
 
+def inverse_square(length: float) -> float:
+    """1 / length^2, kept finite: kernels of |x - z|^2 / length^2 reach their limits before that matters."""
+    return 1 / max(length * length, TINY)
+
+
 def positive(name: str, value: Any, *, zero: bool = False) -> float:
-    """The value as a float, if it is a positive (or non-negative) finite number."""
+    """The value as a float, if it is a positive (or non-negative) finite number whose inverse is finite."""
     try:
         result = float(value)
     except (TypeError, ValueError):
         result = np.nan
-    if not np.isfinite(result) or result < 0 or (result == 0 and not zero):
-        raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, not {value!r}")
+    if not np.isfinite(result) or result < (0 if zero else TINY):
+        kind = "non-negative" if zero else "positive"
+        why = ", whose inverse overflows" if 0 < result < TINY else ""
+        raise ValueError(f"{name} must be a {kind} finite number, not {value!r}{why}")
     return result
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels.leaf import integer
 from mercer.samples.base import Array
 
 #: An explicit map of more columns than this is refused rather than tried.
@@ -91,9 +92,18 @@ class Monomials(Map):
     degree: int
     redundant: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degree", integer("the degree of Monomials", self.degree, 0))
+
     def features(self, X: Array) -> Array:
         if not self.redundant:
             return monomials(X, self.degree, 1.0, 1.0)
+        columns = X.shape[1]
+        count = power = 1
+        for _ in range(self.degree):
+            power *= columns
+            count += power
+            refuse_enormous(self.degree, columns, count)
         blocks = [np.ones((len(X), 1), X.dtype)]
         for _ in range(self.degree):
             blocks.append(np.einsum("ni,nj->nij", blocks[-1], X).reshape(len(X), -1))
@@ -116,8 +126,8 @@ class L1Normalized(Map):
 def refuse_enormous(degree: int, columns: int, count: int) -> None:
     if count > MOST_FEATURES:
         raise ValueError(
-            f"the explicit map of degree {degree} in {columns} columns has {count} features, more than "
-            f"{MOST_FEATURES}; use the kernel itself"
+            f"the explicit map of degree {degree} in {columns} columns has more than {MOST_FEATURES} features; "
+            "use the kernel itself"
         )
 
 
@@ -141,7 +151,7 @@ def homogeneous(X: Array, degree: int) -> Array:
 def monomials(X: Array, degree: int, c: float, gamma: float) -> Array:
     """The monomials up to this degree, weighted so that the inner product is (gamma x.z + c)^degree."""
     lowest = degree if c == 0 else 0
-    refuse_enormous(degree, X.shape[1], sum(comb(X.shape[1] + j - 1, j) for j in range(lowest, degree + 1)))
+    refuse_enormous(degree, X.shape[1], comb(X.shape[1] + degree - (c == 0), degree))
     return np.hstack(
         [np.sqrt(comb(degree, j) * c ** (degree - j) * gamma**j) * homogeneous(X, j) for j in range(lowest, degree + 1)]
     ).astype(X.dtype, copy=False)

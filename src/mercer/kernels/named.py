@@ -7,6 +7,7 @@ from typing import Any
 from mercer.kernels.base import Kernel
 from mercer.kernels.distances import Chi2Distance, Exponential, NegativeDistance
 from mercer.kernels.given import Custom, Precomputed
+from mercer.kernels.leaf import positive
 from mercer.kernels.vectors import Cosine, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
 NAMES = (
@@ -56,7 +57,9 @@ def named_kernel(
         case "cosine":
             return Cosine()
         case "chi2":
-            return Exponential(Chi2Distance(), beta=1.0 / float(1.0 if gamma is None else gamma))
+            return Exponential(
+                Chi2Distance(), beta=1.0 / positive('gamma of kernel="chi2"', 1.0 if gamma is None else gamma)
+            )
         case "additive_chi2":
             return NegativeDistance(Chi2Distance())
         case "precomputed":

@@ -52,7 +52,7 @@ def part(rows: Rows, within: slice) -> Rows:
 
 
 class Pairs(ABC):
-    """The matrix of k(x_i, z_j). ``same`` says that x and z are the same samples, so that it is symmetric."""
+    """The matrix of k(x_i, z_j). ``same`` says that it is symmetric: x and z are the same samples, and so is k."""
 
     def __init__(self, shape: tuple[int, int], dtype: Any, same: bool) -> None:
         self.shape = shape
@@ -66,7 +66,7 @@ class Pairs(ABC):
     def fill_symmetric(self, out: Array) -> None:
         """Writes the whole matrix, exactly symmetric; only where ``same``."""
         self.fill(out, slice(0, self.shape[0]), slice(0, self.shape[1]))
-        for rows in chunks(len(out), out.shape[1] * out.itemsize):  # a user's function may round differently
+        for rows in chunks(len(out), out.shape[1] * out.itemsize):  # a given matrix is symmetric up to rounding
             own = out[rows, rows]
             lower = np.tril_indices(len(own), -1)
             own[lower] = own.T[lower]
@@ -143,11 +143,22 @@ class NativePairs(Pairs):
         if self._bound is None:  # packing the data waits until the first block is wanted
             x = self.x.astype(self.dtype)
             z = x if self.same else self.z.astype(self.dtype)
-            shift = z.centre() if self.pair == _native.Pair.squared_distance and len(z) else None
             formula = _native.Formula(self.pair, self.steps, self.rate)
             x_rows = x.rows()
-            self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, shift, self.scale)
+            self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, self.shift(), self.scale)
         return self._bound
+
+    def shift(self) -> NDArray[np.float64] | None:
+        """The point that squared distances are taken around, so that less of them cancels."""
+        return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
+
+    def largest(self) -> float:
+        """A bound on the size of the reduction, before the steps; infinity where none is at hand."""
+        if self.pair == _native.Pair.dot and self.scale is None:
+            return float(self.z.squares().max(initial=0.0))
+        if self.pair == _native.Pair.intersection:
+            return float(self.z.totals().max(initial=0.0))
+        return np.inf
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         if isinstance(rows, slice):
@@ -181,7 +192,7 @@ class Combined(Pairs):
 
     def __init__(self, parts: Sequence[Pairs], combine: np.ufunc) -> None:
         dtype = np.result_type(*(p.dtype for p in parts))
-        super().__init__(parts[0].shape, dtype, parts[0].same)
+        super().__init__(parts[0].shape, dtype, all(p.same for p in parts))
         self.parts, self.combine = parts, combine
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
@@ -211,12 +222,12 @@ class Bordered(Pairs):
     ) -> None:
         super().__init__(inner.shape, inner.dtype, inner.same)
         self.inner, self.of_x, self.of_z, self.outer, self.join = inner, of_x, of_z, outer, join
-        self.diagonal = diagonal  # the exact values where x and z are the same sample
+        self.diagonal = diagonal  # the exact values where x and z are the same samples
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         def change(block: Array, some: Rows, columns: slice) -> None:
             self.join(block, self.outer.outer(self.of_x[some], self.of_z[columns]), out=block, casting="same_kind")
-            if self.same and self.diagonal is not None:
+            if self.diagonal is not None:
                 own = np.arange(some.start, some.stop) if isinstance(some, slice) else some
                 inside = (own >= columns.start) & (own < columns.stop)
                 block[np.flatnonzero(inside), own[inside] - columns.start] = self.diagonal[own[inside]]
@@ -236,7 +247,7 @@ class StoredPairs(Pairs):
 
 
 class FunctionPairs(Pairs):
-    """Blocks computed by a Python function of two selections of samples."""
+    """Blocks computed by a Python function of two selections of samples, symmetric where ``same`` says so."""
 
     def __init__(
         self, shape: tuple[int, int], dtype: Any, same: bool, function: Callable[[Rows, slice], Array]
@@ -246,3 +257,42 @@ class FunctionPairs(Pairs):
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         out[...] = self.function(rows, columns)
+
+
+class UserPairs(Pairs):
+    """Blocks computed by a user's function of two blocks of samples, checked as they enter.
+
+    Nothing is known of the function, so it is called for every entry, as it is: no half is mirrored.
+    """
+
+    def __init__(self, name: str, x: Any, z: Any, dtype: Any, function: Callable[[Any, Any], Any]) -> None:
+        super().__init__((len(x), len(z)), dtype, same=False)
+        self.name, self.x, self.z, self.function = name, x, z, function
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        values = np.asarray(self.function(picked(self.x, rows), picked(self.z, columns)), dtype=np.float64)
+        if values.shape != out.shape:
+            raise ValueError(
+                f"the function of {self.name} returned shape {values.shape} for {out.shape[0]} and {out.shape[1]} "
+                "samples; it takes two blocks of samples and returns the matrix of all pairs; for a function of two "
+                "single samples there is Custom(f, pairwise=True)"
+            )
+        out[...] = checked(values, self.name)
+
+
+def checked(values: Array, name: str) -> Array:
+    """What a user's function returned, if all of it is finite."""
+    bad = values[~np.isfinite(values)]
+    if len(bad):
+        raise ValueError(
+            f"the function of {name} returned NaN or infinity for {len(bad)} of {values.size} pairs of samples, "
+            f"the first {bad[0]}; it must return finite numbers, so handle these samples in it or leave them out"
+        )
+    return values
+
+
+def picked(content: Any, which: Rows) -> Any:
+    """Some of the samples of an array or a sequence."""
+    if isinstance(content, np.ndarray):
+        return content[which]
+    return list(content[which]) if isinstance(which, slice) else [content[i] for i in which]

@@ -7,12 +7,14 @@ reference samples, new samples enter through k(x, X) alone, so training and pred
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer._native import Pair
+from mercer.kernels.algebra import OfOne
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.histograms import Delta
 from mercer.kernels.pairs import NativePairs, Pairs
@@ -42,19 +44,12 @@ def repair(k: Kernel, how: How = "clip") -> Kernel:
 
 
 @dataclass(frozen=True, repr=False)
-class Repaired(Kernel):
+class Repaired(OfOne):
     """k made positive semi-definite; see ``repair``. Resolved, it holds the reference samples and their spectrum."""
 
     inner: Kernel
     how: How
     reference: Samples | None = None
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Repaired(children[0], self.how, self.reference)
 
     @property
     def pending(self) -> str:
@@ -77,23 +72,20 @@ class Repaired(Kernel):
         exact = x.astype(np.float64)
         return np.asarray(self.inner.bind(exact, exact).dense(), dtype=np.float64)
 
+    @cached_property
     def factor(self) -> NDArray[np.float64]:
         """The matrix that turns k(x, X) into features: U sqrt(new eigenvalues) / |eigenvalues|."""
-        cached = self.__dict__.get("_factor")
-        if cached is None:
-            assert self.reference is not None
-            values, vectors = np.linalg.eigh(self.exactly(self.reference))
-            size = np.abs(values)
-            kept = size > len(values) * np.finfo(np.float64).eps * size.max(initial=0.0)
-            if self.how == "clip":
-                kept &= values > 0
-            cached = vectors[:, kept] / np.sqrt(size[kept])
-            self.__dict__["_factor"] = cached
-        return np.asarray(cached)
+        assert self.reference is not None
+        values, vectors = np.linalg.eigh(self.exactly(self.reference))
+        size = np.abs(values)
+        kept = size > len(values) * np.finfo(np.float64).eps * size.max(initial=0.0)
+        if self.how == "clip":
+            kept &= values > 0
+        return np.asarray(vectors[:, kept] / np.sqrt(size[kept]))
 
     def features_of(self, x: Samples) -> Array:
         assert self.reference is not None
-        return np.asarray(self.inner.bind(x, self.reference).product(self.factor()))
+        return np.asarray(self.inner.bind(x, self.reference).product(self.factor))
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         a = Vectors(self.features_of(x))
@@ -103,25 +95,18 @@ class Repaired(Kernel):
         return Vectors(self.features_of(x)).squares()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_factor"}
+        return {name: value for name, value in self.__dict__.items() if name != "factor"}
 
     def __repr__(self) -> str:
         return f'repair({self.inner!r}, "{self.how}")'
 
 
 @dataclass(frozen=True, repr=False)
-class Shifted(Kernel):
+class Shifted(OfOne):
     """k(x, z) + shift [x = z]: all eigenvalues of k on the samples that ``repair`` saw, raised above zero."""
 
     inner: Kernel
     shift: float
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        return (self.inner,)
-
-    def rebuild(self, children: tuple[Kernel, ...]) -> Kernel:
-        return Shifted(children[0], self.shift)
 
     @property
     def validity(self) -> Validity:

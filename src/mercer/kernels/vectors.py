@@ -11,7 +11,16 @@ from scipy.special import gammaln, kve
 
 from mercer._native import Op, Pair
 from mercer.kernels.base import Kernel, Validity, number
-from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, finite, integer, positive, vectors
+from mercer.kernels.leaf import (
+    Unit,
+    VectorKernel,
+    distance_pair,
+    finite,
+    integer,
+    inverse_square,
+    positive,
+    vectors,
+)
 from mercer.kernels.maps import Map, homogeneous, monomials
 from mercer.kernels.pairs import FunctionPairs, NativePairs, Pairs, Step, step
 from mercer.samples import Samples, SparseVectors, Vectors, as_samples
@@ -180,7 +189,7 @@ class Gaussian(Unit):
         if isinstance(self.sigma, tuple):
             return 0.5
         if self.sigma is not None:
-            return 0.5 / float(self.sigma) ** 2
+            return 0.5 * inverse_square(float(self.sigma))
         assert self.gamma is not None
         return float(self.gamma)
 
@@ -284,11 +293,11 @@ class Matern(Unit):
         if self.nu == 2.5:
             return pair, [step(Op.matern52, np.sqrt(5) / self.length)]
         if self.nu == np.inf:
-            return pair, [step(Op.exp, -0.5 / self.length**2)]
+            return pair, [step(Op.exp, -0.5 * inverse_square(self.length))]
         return pair, [step(Op.power, 0.5), step(Op.affine, np.sqrt(2 * self.nu) / self.length)]
 
     def rate(self, width: int) -> float:
-        return 0.5 / self.length**2 if self.nu == np.inf else 0.0
+        return 0.5 * inverse_square(self.length) if self.nu == np.inf else 0.0
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         inner = super().bind(x, z)
@@ -331,13 +340,15 @@ class RationalQuadratic(Unit):
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", positive("alpha", self.alpha))
         object.__setattr__(self, "length", positive("length", self.length))
+        product = self.alpha * self.length * self.length
+        positive(f"alpha length^2 (of alpha={self.alpha:g} and length={self.length:g})", product)
 
     @property
     def validity(self) -> Validity:
         return "psd"
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        spread = 1 / (2 * self.alpha * self.length**2)
+        spread = 0.5 / (self.alpha * self.length * self.length)
         return distance_pair(width), [step(Op.decay, self.alpha, spread)]
 
 
@@ -355,14 +366,14 @@ class Cosine(VectorKernel):
 
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         v = vectors(x)
-        norms = v.norms()
-        return v.scaled(np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0))
+        v = v.divided(v.peaks())  # so that no square overflows or vanishes
+        return v.divided(v.norms())
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         return Pair.dot, []
 
     def diag_of(self, x: Samples) -> Array:
-        return (vectors(x).norms() > 0).astype(np.float64)
+        return (vectors(x).peaks() > 0).astype(np.float64)
 
     def features_of(self, x: Samples) -> Array:
         return self.prepare(x).dense()

@@ -1,5 +1,7 @@
 """Machines: scikit-learn estimators that translate labels in and wrap an Expansion out."""
 
-from mercer.machines.regress import KernelRidge
+from mercer.machines.classify import SVC, NuSVC
+from mercer.machines.novelty import OneClassSVM
+from mercer.machines.regress import SVR, KernelRidge, NuSVR
 
-__all__ = ["KernelRidge"]
+__all__ = ["SVC", "SVR", "KernelRidge", "NuSVC", "NuSVR", "OneClassSVM"]

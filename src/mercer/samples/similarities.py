@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,12 @@ class Similarities(Samples):
 
     def astype(self, dtype: Any) -> Similarities:
         return self if self.dtype == dtype else Similarities(self.matrix.astype(dtype), self.place)
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether the similarities of samples that have a place, to each other, are symmetric up to rounding."""
+        own = self.matrix[:, self.place]
+        return np.allclose(own, own.T, rtol=1e-5, atol=1e-6 * np.abs(own).max(initial=0.0))
 
     def take(self, index: NDArray[np.int64]) -> Similarities:
         return Similarities(self.matrix[index], self.place[index])

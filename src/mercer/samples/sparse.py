@@ -55,15 +55,19 @@ class SparseVectors(Samples):
     def norms(self) -> NDArray[np.float64]:
         return np.asarray(np.sqrt(self.squares()))
 
+    def peaks(self) -> NDArray[np.float64]:
+        return np.asarray(abs(self.array).max(axis=1).toarray(), dtype=np.float64).ravel()
+
     def squares(self) -> NDArray[np.float64]:
         return self.map(lambda v: np.square(v, dtype=np.float64)).totals()
 
     def totals(self) -> NDArray[np.float64]:
         return np.asarray(self.array.sum(axis=1, dtype=np.float64)).ravel()
 
-    def scaled(self, factors: NDArray[np.float64]) -> SparseVectors:
+    def divided(self, lengths: NDArray[np.float64]) -> SparseVectors:
         result = self.array.copy()
-        result.data = (result.data * np.repeat(factors, np.diff(result.indptr))).astype(self.dtype, copy=False)
+        by = np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(result.indptr))
+        result.data = (result.data / by).astype(self.dtype, copy=False)
         return SparseVectors(result)
 
     def centre(self) -> NDArray[np.float64]:

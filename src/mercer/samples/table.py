@@ -50,7 +50,7 @@ class Table(Samples):
 
     def fingerprint(self) -> Hashable:
         def content(column: Array) -> Any:
-            return tuple(column) if column.dtype.kind == "O" else (column.dtype.str, column.tobytes())
+            return tuple(map(_key, column)) if column.dtype.kind == "O" else (column.dtype.str, column.tobytes())
 
         return self.names, tuple(content(column) for column in self.columns)
 

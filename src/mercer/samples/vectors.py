@@ -54,6 +54,10 @@ class Vectors(Samples):
         """The Euclidean length of every sample."""
         return np.asarray(np.sqrt(self.squares()))
 
+    def peaks(self) -> NDArray[np.float64]:
+        """The largest absolute value of an entry of every sample."""
+        return np.asarray(np.maximum(self.array.max(axis=1), -self.array.min(axis=1)), dtype=np.float64)
+
     def squares(self) -> NDArray[np.float64]:
         """The sum of squares of every sample, in float64."""
         return np.asarray(np.einsum("ij,ij->i", self.array, self.array, dtype=np.float64))
@@ -62,9 +66,10 @@ class Vectors(Samples):
         """The sum of the entries of every sample."""
         return np.asarray(self.array.sum(axis=1, dtype=np.float64))
 
-    def scaled(self, factors: NDArray[np.float64]) -> Vectors:
-        """Every sample times its own factor."""
-        return Vectors((self.array * factors[:, None]).astype(self.dtype, copy=False), self.names)
+    def divided(self, lengths: NDArray[np.float64]) -> Vectors:
+        """Every sample divided by a number of its own; by nothing where that is 0."""
+        by = np.where(lengths > 0, lengths, 1.0)[:, None]
+        return Vectors((self.array / by).astype(self.dtype, copy=False), self.names)
 
     def centre(self) -> NDArray[np.float64]:
         """A point amid the samples, to count coordinates from: the mean of some 500 of them, evenly spread."""

@@ -6,6 +6,7 @@ from mercer.gram import Gram
 from mercer.problem import Problem
 from mercer.solvers.certificate import Certificate, Solution, certify
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.smo import SMO, NotSeparableError, Progress, SolverInterrupted
 
 
 class Solver(Protocol):
@@ -14,4 +15,14 @@ class Solver(Protocol):
     def solve(self, gram: Gram, problem: Problem) -> Solution: ...
 
 
-__all__ = ["Certificate", "Cholesky", "Solution", "Solver", "certify"]
+__all__ = [
+    "SMO",
+    "Certificate",
+    "Cholesky",
+    "NotSeparableError",
+    "Progress",
+    "Solution",
+    "Solver",
+    "SolverInterrupted",
+    "certify",
+]

@@ -49,7 +49,8 @@ class Solution:
 def certify(problem: Problem, coefficients: Vector, product: Vector, iterations: int, tol: float) -> Solution:
     """The best bias for these coefficients, and the certificate; converged means a violation of at most ``tol``.
 
-    ``product`` is K times the coefficients, computed in float64 (``gram.exact @ coefficients``).
+    ``product`` is K times the coefficients, computed in float64 (``gram.exact @ coefficients``), at the sample of each
+    coefficient: ``problem.of_samples(gram.exact @ problem.by_sample(a, len(gram)))``.
 
     >>> import numpy as np
     >>> from mercer.problem import squared
@@ -124,6 +125,8 @@ def best_bias(problem: Problem, members: NDArray[np.int64], total: float, u: Vec
     v = u[members]
     if not part.bounded and (part.ridge > 0).all():  # the squared loss: a weighted mean
         return float((np.sum(v / part.ridge) - total) / np.sum(1 / part.ridge))
+    if not part.ridge.any():
+        return middle_bias(part, total, v)
     low, high = float(v.min() - part.l1.max() - 1), float(v.max() + part.l1.max() + 1)
     for _ in range(200):  # the sum falls as b grows: bisection to the last bit
         middle = 0.5 * (low + high)
@@ -134,3 +137,24 @@ def best_bias(problem: Problem, members: NDArray[np.int64], total: float, u: Vec
         else:
             high = middle
     return 0.5 * (low + high)
+
+
+def middle_bias(part: Problem, total: float, v: Vector) -> float:
+    """The best b without ridges, exactly: best responses fall in steps, and b lies amid those where they cross total.
+
+    Infinite bounds count as the limit of large ones, so that a hard margin is the limit of soft ones.
+    """
+    rest = np.clip(0.0, part.lower, part.upper)
+    at = np.concatenate([v - part.l1, v + part.l1])
+    fall = np.concatenate([part.upper - rest, rest - part.lower])
+    level = rest.sum() - total
+    endless = np.isinf(fall)
+    if endless.any():
+        fall, level = endless.astype(np.float64), 0.0
+    order = np.argsort(at, kind="stable")
+    after = level + fall[: len(v)].sum() - np.cumsum(fall[order])
+    slack = 1e-12 * (fall.sum() + abs(level))
+    left = int(np.argmax(after <= slack))
+    below = np.flatnonzero(after < -slack)
+    right = int(below[0]) if len(below) else left
+    return float(0.5 * (at[order[left]] + at[order[right]]))

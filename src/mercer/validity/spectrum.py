@@ -113,7 +113,7 @@ def checked_kernel(k: Any) -> Kernel:
 
 
 def evaluated(k: Kernel, x: Samples) -> Float:
-    """The matrix of k in which k(x, z) and k(z, x) are computed apart: k(X) would mirror one half of it."""
+    """The matrix of k in which k(x, z) and k(z, x) are computed apart: k(X) may compute one half of it only."""
     K = k.bind(x, x.take(np.arange(len(x)))).dense().astype(np.float64, copy=False)
     if not np.isfinite(K).all():
         i, j = np.argwhere(~np.isfinite(K))[0]

@@ -1,0 +1,181 @@
+#include "gram/gram.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <type_traits>
+
+namespace mercer {
+namespace {
+
+// Some rows of a source, copied together in the precision T.
+template <class T> struct Selection {
+    std::vector<T> values;
+    std::vector<std::int32_t> indices;
+    std::vector<Index> indptr;
+    Source<T> source;
+
+    template <class S> Selection(const Source<S>& from, const std::vector<Index>& rows) {
+        source.rows = Index(rows.size());
+        source.columns = from.columns;
+        if (!from.sparse()) {
+            values.resize(rows.size() * std::size_t(from.columns));
+            T* to = values.data();
+            for (Index i : rows) {
+                const S* row = from.data + i * from.row_stride;
+                for (Index k = 0; k < from.columns; ++k) *to++ = T(row[k * from.column_stride]);
+            }
+            source.data = values.data();
+            source.row_stride = from.columns;
+            source.column_stride = 1;
+            return;
+        }
+        indptr.push_back(0);
+        for (Index i : rows) {
+            values.insert(values.end(), from.values + from.indptr[i], from.values + from.indptr[i + 1]);
+            indices.insert(indices.end(), from.indices + from.indptr[i], from.indices + from.indptr[i + 1]);
+            indptr.push_back(Index(values.size()));
+        }
+        source.values = values.data();
+        source.indices = indices.data();
+        source.indptr = indptr.data();
+    }
+};
+
+template <class T> class SelectedPairs final : public Pairs<T> {
+  public:
+    template <class S>
+    SelectedPairs(const Source<S>& source, const std::vector<Index>& rows, const std::vector<Index>& columns,
+                  const Formula& formula, const Frame& frame)
+        : columns_(source, columns) {
+        if (&rows != &columns) rows_ = std::make_unique<Selection<T>>(source, rows);
+        pairs_ = bind(rows_ ? rows_->source : columns_.source, columns_.source, formula, frame);
+    }
+    void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
+              Index stride) const override {
+        pairs_->fill(index, first_row, rows, first_column, last_column, out, stride);
+    }
+    void fill_symmetric(T* out, Index stride) const override { pairs_->fill_symmetric(out, stride); }
+    void stream(const Index* index, Index rows, Index first_column, Index last_column,
+                const typename Pairs<T>::Visit& visit) const override {
+        pairs_->stream(index, rows, first_column, last_column, visit);
+    }
+    Index grain() const override { return pairs_->grain(); }
+
+  private:
+    Selection<T> columns_;
+    std::unique_ptr<Selection<T>> rows_;
+    std::unique_ptr<Pairs<T>> pairs_;
+};
+
+template <class T, class S> class FormulaGram final : public Gram<T> {
+  public:
+    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error)
+        : source_(source), formula_(std::move(formula)), error_(error) {
+        if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
+        if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
+        frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
+    }
+    Index size() const override { return source_.rows; }
+    std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
+                                      const std::vector<Index>& columns) const override {
+        return std::make_unique<SelectedPairs<T>>(source_, rows, columns, formula_, frame_);
+    }
+    const Pairs<T>& all() const override {
+        std::call_once(once_, [&] {
+            if constexpr (std::is_same_v<T, S>) {
+                all_ = bind(source_, source_, formula_, frame_);
+            } else {
+                std::vector<Index> every(static_cast<std::size_t>(size()));
+                std::iota(every.begin(), every.end(), Index(0));
+                all_ = between(every, every);
+            }
+        });
+        return *all_;
+    }
+    double cost() const override {
+        double width = double(source_.columns);
+        if (source_.sparse() && source_.rows > 0)
+            width = std::min(width, 30.0 * double(source_.indptr[source_.rows]) / double(source_.rows));
+        const bool plain = formula_.pair == Pair::dot || formula_.pair == Pair::squared_distance ||
+                           formula_.pair == Pair::squared_direct;
+        return sizeof(T) / 4.0 * (0.021 * (plain ? 1.0 : 4.0) * width + 0.7);
+    }
+    double error() const override { return error_; }
+
+  private:
+    Source<S> source_;
+    Formula formula_;
+    std::vector<double> shift_, scale_;
+    Frame frame_;
+    double error_;
+    mutable std::once_flag once_;
+    mutable std::unique_ptr<Pairs<T>> all_;
+};
+
+template <class S> class StoredPairs final : public Pairs<double> {
+  public:
+    StoredPairs(const S* data, Index row_stride, Index column_stride, std::vector<Index> rows,
+                std::vector<Index> columns)
+        : data_(data), row_stride_(row_stride), column_stride_(column_stride), rows_(std::move(rows)),
+          columns_(std::move(columns)) {}
+    void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, double* out,
+              Index stride) const override {
+        for (Index r = 0; r < rows; ++r) {
+            const S* row = data_ + rows_[std::size_t(index ? index[r] : first_row + r)] * row_stride_;
+            for (Index j = first_column; j < last_column; ++j)
+                out[r * stride + (j - first_column)] = double(row[columns_[std::size_t(j)] * column_stride_]);
+        }
+    }
+    void fill_symmetric(double* out, Index stride) const override {
+        fill(nullptr, 0, Index(rows_.size()), 0, Index(columns_.size()), out, stride);
+    }
+
+  private:
+    const S* data_;
+    Index row_stride_, column_stride_;
+    std::vector<Index> rows_, columns_;
+};
+
+template <class S> class StoredGram final : public Gram<double> {
+  public:
+    StoredGram(const S* data, Index size, Index row_stride, Index column_stride)
+        : data_(data), size_(size), row_stride_(row_stride), column_stride_(column_stride) {
+        std::vector<Index> every(static_cast<std::size_t>(size));
+        std::iota(every.begin(), every.end(), Index(0));
+        all_ = between(every, every);
+    }
+    Index size() const override { return size_; }
+    std::unique_ptr<Pairs<double>> between(const std::vector<Index>& rows,
+                                           const std::vector<Index>& columns) const override {
+        return std::make_unique<StoredPairs<S>>(data_, row_stride_, column_stride_, rows, columns);
+    }
+    const Pairs<double>& all() const override { return *all_; }
+    double cost() const override { return 0.3; }
+    double error() const override { return 0; }
+
+  private:
+    const S* data_;
+    Index size_, row_stride_, column_stride_;
+    std::unique_ptr<Pairs<double>> all_;
+};
+
+} // namespace
+
+template <class T, class S>
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error) {
+    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error);
+}
+template <class S>
+std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride) {
+    return std::make_unique<StoredGram<S>>(data, size, row_stride, column_stride);
+}
+
+template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<double>> stored_gram(const float*, Index, Index, Index);
+template std::unique_ptr<Gram<double>> stored_gram(const double*, Index, Index, Index);
+
+} // namespace mercer

@@ -1,0 +1,35 @@
+// The matrix of one set of samples, as the solvers see it: something that yields the pairs between selections.
+#pragma once
+
+#include "kernels/pairs.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace mercer {
+
+template <class T> class Gram {
+  public:
+    virtual ~Gram() = default;
+    virtual Index size() const = 0;
+    // k(x_i, x_j) for i in rows and j in columns.
+    virtual std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
+                                              const std::vector<Index>& columns) const = 0;
+    // All pairs; made once and kept.
+    virtual const Pairs<T>& all() const = 0;
+    // Nanoseconds one thread needs per entry, roughly.
+    virtual double cost() const = 0;
+    // What k(x_i, x_j) may be off by, as a number, because it is computed in this precision; infinity if unknown.
+    virtual double error() const = 0;
+};
+
+// A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
+// the source must outlive the result.
+template <class T, class S>
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error);
+
+// A matrix that exists: entry (i, j) at data[i * row_stride + j * column_stride].
+template <class S>
+std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride);
+
+} // namespace mercer

@@ -1,0 +1,77 @@
+#include "memory/slab.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace mercer {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t(2) << 20;
+constexpr std::align_val_t kAlignment{kHugePage};
+constexpr std::size_t kMost = 8; // slabs kept
+
+std::mutex g_mutex;
+std::vector<std::pair<std::size_t, void*>> g_kept;
+
+void free_slab(void* data) { ::operator delete(data, kAlignment); }
+
+} // namespace
+
+void* Slab::reserve(std::size_t bytes) {
+    if (bytes <= size_) return data_;
+    release();
+    bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+    {
+        // The smallest that is large enough; failing that, the largest makes way for a new one.
+        std::lock_guard lock(g_mutex);
+        std::sort(g_kept.begin(), g_kept.end());
+        auto fits = std::lower_bound(g_kept.begin(), g_kept.end(), std::make_pair(bytes, static_cast<void*>(nullptr)));
+        if (fits != g_kept.end()) {
+            std::tie(size_, data_) = *fits;
+            g_kept.erase(fits);
+            return data_;
+        }
+        if (!g_kept.empty()) {
+            free_slab(g_kept.back().second);
+            g_kept.pop_back();
+        }
+    }
+    data_ = ::operator new(bytes, kAlignment);
+    size_ = bytes;
+#if defined(__linux__)
+    madvise(data_, bytes, MADV_HUGEPAGE);
+#endif
+    return data_;
+}
+
+void Slab::release() {
+    if (!data_) return;
+#if defined(__linux__) && defined(MADV_FREE)
+    madvise(data_, size_, MADV_FREE);
+#endif
+    std::lock_guard lock(g_mutex);
+    g_kept.emplace_back(size_, data_);
+    if (g_kept.size() > kMost) {
+        auto least = std::min_element(g_kept.begin(), g_kept.end());
+        free_slab(least->second);
+        g_kept.erase(least);
+    }
+    data_ = nullptr;
+    size_ = 0;
+}
+
+void drop_slabs() {
+    std::lock_guard lock(g_mutex);
+    for (auto& [size, data] : g_kept) free_slab(data);
+    g_kept.clear();
+}
+
+} // namespace mercer

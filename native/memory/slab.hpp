@@ -1,0 +1,28 @@
+// Large memory that is lent out and comes back. The first touch of fresh memory costs more than much of what is done
+// with it, so what comes back is kept for the next borrower; the system may take its pages meanwhile if it needs them.
+#pragma once
+
+#include <cstddef>
+
+namespace mercer {
+
+class Slab {
+  public:
+    Slab() = default;
+    ~Slab() { release(); }
+    Slab(const Slab&) = delete;
+    Slab& operator=(const Slab&) = delete;
+    // At least this many bytes, uninitialised, on a huge page's boundary if that large; the contents are lost.
+    void* reserve(std::size_t bytes);
+    void* data() const { return data_; }
+    void release();
+
+  private:
+    void* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// Gives back to the system what is kept.
+void drop_slabs();
+
+} // namespace mercer

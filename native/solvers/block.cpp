@@ -1,0 +1,106 @@
+#include "solvers/block.hpp"
+
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mercer {
+
+template <class T> void Block<T>::choose(const Problem& problem, const std::vector<Index>& which) {
+    problem_ = &problem;
+    which_ = which;
+    size_ = Index(which.size());
+    stride_ = (size_ + kScanUnit - 1) / kScanUnit * kScanUnit;
+    matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T));
+    T* memory = arrays_.reserve(std::size_t(6 * stride_));
+    for (T** array : {&slope_, &diagonal_, &rise_[0], &rise_[1], &fall_[0], &fall_[1]}) *array = memory, memory += stride_;
+}
+
+template <class T> void Block<T>::refresh(Index i) {
+    const int g = problem_->group_of(which_[i]);
+    rise_[g][i] = T(problem_->rise(which_[i], a_[i]));
+    fall_[g][i] = T(problem_->fall(which_[i], a_[i]));
+}
+
+// Moves i up and j down by the same t, to the minimum between them or to a bound. False if nothing holds them.
+template <class T> bool Block<T>::advance(Index i, Index j, double& t) {
+    const Index p = which_[i], r = which_[j];
+    const double above = problem_->room_above(p, a_[i]), below = problem_->room_below(r, a_[j]);
+    const int g = problem_->group_of(p);
+    const double difference = double(slope_[i] + rise_[g][i]) - double(slope_[j] + fall_[g][j]);
+    const double own = std::abs(double(diagonal_[i])) + std::abs(double(diagonal_[j]));
+    double curvature = double(diagonal_[i]) + double(diagonal_[j]) - 2 * double(matrix()[i * stride_ + j]);
+    const double least = (sizeof(T) == 4 ? 1e-7 : 1e-14) * own;
+    const bool flat = !(curvature > least);
+    if (flat) curvature = std::max(least, 1e-300);
+    t = difference / curvature;
+    if (std::min(above, below) <= t) {
+        t = std::min(above, below);
+        if (std::isinf(t)) return false;
+    } else if (flat && std::isinf(above) && std::isinf(below)) {
+        return false;
+    }
+    // Exactly onto the bound that was reached.
+    const double top = a_[i] < 0 && problem_->l1[p] > 0 ? 0.0 : problem_->upper[p];
+    const double bottom = a_[j] > 0 && problem_->l1[r] > 0 ? 0.0 : problem_->lower[r];
+    a_[i] = t == above ? top : std::min(a_[i] + t, top);
+    a_[j] = t == below ? bottom : std::max(a_[j] - t, bottom);
+    return true;
+}
+
+template <class T>
+Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol, Index max_steps) {
+    const Scans<T>& scan = scans<T>();
+    const T infinity = std::numeric_limits<T>::infinity();
+    const int groups = problem_->groups;
+    a_ = a;
+    for (Index i = 0; i < stride_; ++i) {
+        slope_[i] = i < size_ ? T(slopes[std::size_t(i)]) : T(0);
+        diagonal_[i] = i < size_ ? T(double(matrix()[i * stride_ + i]) + problem_->ridge[which_[std::size_t(i)]]) : T(1);
+        for (int g = 0; g < 2; ++g) rise_[g][i] = -infinity, fall_[g][i] = infinity;
+        if (i < size_) refresh(i);
+    }
+    for (Index i = 0; i < size_; ++i)
+        std::fill(matrix() + i * stride_ + size_, matrix() + (i + 1) * stride_, T(0));
+
+    Outcome outcome;
+    Extreme<T> top[2];
+    for (int g = 0; g < groups; ++g) top[g] = scan.largest(stride_, slope_, rise_[g]);
+    for (;; ++outcome.steps) {
+        Index i = -1, j = -1;
+        T gain = -1;
+        outcome.violation = 0;
+        for (int g = 0; g < groups; ++g) {
+            if (!(top[g].value > -infinity)) continue;
+            const Index k = top[g].where;
+            const Partner<T> partner =
+                scan.partner(stride_, slope_, fall_[g], matrix() + k * stride_, diagonal_, diagonal_[k], top[g].value);
+            const double violation = double(top[g].value) - double(partner.lowest);
+            outcome.violation = std::max(outcome.violation, violation);
+            if (violation > tol && partner.gain > gain) gain = partner.gain, i = k, j = partner.where;
+        }
+        if (i < 0 || outcome.steps >= max_steps) return outcome;
+        if ((outcome.steps & 4095) == 4095) poll();
+        const double before_i = a_[std::size_t(i)], before_j = a_[std::size_t(j)];
+        double t;
+        if (!advance(i, j, t)) {
+            outcome.unbounded = true;
+            return outcome;
+        }
+        refresh(i);
+        refresh(j);
+        const T di = T(a_[std::size_t(i)] - before_i), dj = T(a_[std::size_t(j)] - before_j);
+        // The ridge is on the diagonal alone; the scan below knows only K.
+        slope_[i] -= T(problem_->ridge[which_[std::size_t(i)]] * double(di));
+        slope_[j] -= T(problem_->ridge[which_[std::size_t(j)]] * double(dj));
+        const T *row_i = matrix() + i * stride_, *row_j = matrix() + j * stride_;
+        top[0] = scan.step(stride_, slope_, di, row_i, dj, row_j, rise_[0]);
+        if (groups == 2) top[1] = scan.largest(stride_, slope_, rise_[1]);
+    }
+}
+
+template class Block<float>;
+template class Block<double>;
+
+} // namespace mercer

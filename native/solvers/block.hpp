@@ -1,0 +1,53 @@
+// Sequential minimal optimisation on a matrix held in memory: the innermost solver, for a working set or for a whole
+// problem that is small enough.
+//
+// Platt, "Fast training of support vector machines using sequential minimal optimization" (1999), with the choice of
+// the pair by second-order information of Fan, Chen and Lin, "Working set selection using second order information
+// for training support vector machines" (JMLR 2005), written for signed coefficients:
+//
+//   i = the coefficient that may rise with the largest slope
+//   j = the one that may fall with the largest (slope_i - slope_j)^2 / (K_ii + K_jj - 2 K_ij)
+//   a_i += t, a_j -= t,  t = (slope_i - slope_j) / (K_ii + K_jj - 2 K_ij), cut at the bounds
+//   slopes -= t (K_i - K_j)
+#pragma once
+
+#include "memory/buffer.hpp"
+#include "memory/slab.hpp"
+#include "solvers/problem.hpp"
+#include "solvers/scan.hpp"
+
+#include <vector>
+
+namespace mercer {
+
+struct Outcome {
+    Index steps = 0;
+    double violation = 0; // largest slope upwards minus smallest downwards, as believed in this precision
+    bool unbounded = false;
+};
+
+template <class T> class Block {
+  public:
+    // Makes room for a block of these coefficients; matrix() is then to be filled with K, row by row.
+    void choose(const Problem& problem, const std::vector<Index>& which);
+    T* matrix() { return static_cast<T*>(matrix_.data()); }
+    Index stride() const { return stride_; }
+
+    // Minimises over these coefficients, from a and the slopes given, until the violation is at most tol.
+    Outcome solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol, Index max_steps);
+    const std::vector<double>& a() const { return a_; }
+
+  private:
+    void refresh(Index i);
+    bool advance(Index i, Index j, double& t);
+
+    const Problem* problem_ = nullptr;
+    std::vector<Index> which_;
+    Index size_ = 0, stride_ = 0;
+    Slab matrix_;
+    Buffer<T> arrays_;
+    T *slope_ = nullptr, *diagonal_ = nullptr, *rise_[2] = {}, *fall_[2] = {};
+    std::vector<double> a_;
+};
+
+} // namespace mercer

@@ -1,0 +1,128 @@
+#include "solvers/certificate.hpp"
+
+#include "solvers/scan.hpp"
+#include "solvers/selection.hpp"
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace mercer {
+namespace {
+
+// The coefficient that attains loss_p(u).
+double response(const Problem& problem, Index p, double u) {
+    const double shrunk = u > 0 ? std::max(u - problem.l1[p], 0.0) : std::min(u + problem.l1[p], 0.0);
+    double a = 0;
+    if (shrunk != 0)
+        a = problem.ridge[p] > 0 ? shrunk / problem.ridge[p] : std::copysign(std::numeric_limits<double>::infinity(), shrunk);
+    return std::clamp(a, problem.lower[p], problem.upper[p]);
+}
+
+// What the primal problem charges; infinite where a hard constraint is broken. Breaking one (no bound on the
+// coefficient and no ridge) by `forgiven` costs nothing, since no floating-point solution meets it exactly.
+double loss(const Problem& problem, Index p, double u, double forgiven) {
+    double a = response(problem, p, u);
+    if (std::isinf(a)) {
+        if (std::abs(u) > problem.l1[p] + forgiven) return std::numeric_limits<double>::infinity();
+        a = 0;
+    }
+    return u * a - problem.l1[p] * std::abs(a) - 0.5 * problem.ridge[p] * a * a;
+}
+
+// Where the best responses of a group sum to its total. Their sum falls as b grows, and the slopes bracket b; where it
+// equals the total for a while, b is the middle.
+double best_bias(const Problem& problem, int group, const double* f, double total, double low, double high) {
+    if (low > high) std::swap(low, high);
+    if (std::isinf(low)) low = high;
+    if (std::isinf(high)) high = low;
+    if (std::isinf(low)) return 0;
+    double mass = std::abs(total);
+    for (Index p = 0; p < problem.count; ++p)
+        for (double bound : {problem.lower[p], problem.upper[p]})
+            if (std::isfinite(bound)) mass += std::abs(bound);
+    // The largest b with sum >= limit (or the least with sum <= limit, which is the same but for what is equal).
+    auto crossing = [&](double limit, double below, double above) {
+        for (int round = 0; round < 200; ++round) {
+            const double middle = below + 0.5 * (above - below);
+            if (!(middle > below && middle < above)) break;
+            double sum = 0;
+            for (Index p = 0; p < problem.count; ++p)
+                if (problem.group_of(p) == group)
+                    sum += std::clamp(response(problem, p, problem.q[p] - f[p] - middle), -1e300, 1e300);
+            (sum > limit ? below : above) = middle;
+        }
+        return below + 0.5 * (above - below);
+    };
+    const double first = crossing(total + 1e-12 * mass, low, high), last = crossing(total - 1e-12 * mass, first, high);
+    return first + 0.5 * (last - first);
+}
+
+} // namespace
+
+Certificate certify(const Problem& problem, const double* a, const double* f, const double* total) {
+    Certificate result;
+    Slopes slopes;
+    slopes.find(problem, a, f, [](Index p) { return p; });
+    if (problem.groups == 0)
+        result.violation = std::max(slopes.highest[0], 0.0) - std::min(slopes.lowest[0], 0.0);
+    else
+        result.violation = slopes.violation;
+    for (int g = 0; g < problem.groups; ++g) {
+        result.bias[g] = best_bias(problem, g, f, total[g], slopes.lowest[g], slopes.highest[g]);
+        result.primal += result.bias[g] * total[g];
+    }
+    double largest = 1;
+    for (Index p = 0; p < problem.count; ++p) largest = std::max(largest, std::abs(problem.q[p]));
+    for (Index p = 0; p < problem.count; ++p) {
+        const double b = problem.groups ? result.bias[problem.group_of(p)] : 0.0;
+        result.primal += 0.5 * a[p] * f[p] + loss(problem, p, problem.q[p] - f[p] - b, 1e-8 * largest);
+        result.dual += a[p] * (problem.q[p] - 0.5 * f[p] - 0.5 * problem.ridge[p] * a[p]) - problem.l1[p] * std::abs(a[p]);
+    }
+    return result;
+}
+
+Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error) {
+    double mass = 0;
+    for (Index p = 0; p < problem.count; ++p) mass += std::abs(a[p]);
+    const double off = 2 * error * mass; // each slope may be wrong by half of this
+    if (off == 0) return 0;
+    Slopes slopes;
+    slopes.find(problem, a, f, [](Index p) { return p; });
+    std::vector<Index> where, rows, support;
+    std::vector<double> weight;
+    for (Index p = 0; p < problem.count; ++p) {
+        const int g = problem.group_of(p);
+        const double s = slopes.slope[std::size_t(p)];
+        // written so that an unknown (infinite) error selects all
+        if (!(s + problem.rise(p, a[p]) < slopes.highest[g] - off && s + problem.fall(p, a[p]) > slopes.lowest[g] + off)) {
+            where.push_back(p);
+            rows.push_back(problem.sample_of(p));
+        }
+        if (a[p] != 0) {
+            support.push_back(problem.sample_of(p));
+            weight.push_back(a[p]);
+        }
+    }
+    if (where.empty() || support.empty()) return 0;
+    // The rows of the matrix are the support, so that the sums run in a fixed order.
+    const auto pairs = exact.between(support, rows);
+    std::vector<Index> every(support.size());
+    for (std::size_t i = 0; i < every.size(); ++i) every[i] = Index(i);
+    const Index n = Index(rows.size()), grain = pairs->grain(), pieces = (n + grain - 1) / grain;
+    std::vector<double> sums(rows.size(), 0.0);
+    parallel(pieces, [&](long t) {
+        std::vector<const double*> at;
+        pairs->stream(every.data(), Index(every.size()), t * grain, std::min(n, (t + 1) * grain),
+                      [&](Index r, Index count, Index j0, Index j1, const double* block, Index stride) {
+                          at.resize(std::size_t(count));
+                          for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
+                          scans<double>().accumulate(count, j1 - j0, at.data(), weight.data() + r, sums.data() + j0);
+                      });
+    });
+    for (std::size_t i = 0; i < where.size(); ++i) f[where[i]] = sums[i];
+    return Index(where.size());
+}
+
+} // namespace mercer

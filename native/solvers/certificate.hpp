@@ -1,0 +1,25 @@
+// The proof that comes with a solution, computed in double precision from the coefficients as they are. With
+// u = q - K a, the primal problem behind problem.hpp is to minimise over w and b
+//
+//   1/2 |w|^2 + sum_p loss_p(u_p - b) + b total,   loss_p(u) = max over lower <= a <= upper of u a - l1 |a| - ridge a^2 / 2
+#pragma once
+
+#include "gram/gram.hpp"
+#include "solvers/problem.hpp"
+
+namespace mercer {
+
+struct Certificate {
+    double primal = 0, dual = 0;
+    double violation = 0; // largest slope upwards minus smallest downwards, over the groups; with no group, 0 among both
+    double bias[2] = {};  // per group: the best for these coefficients
+};
+
+// f is K a for each coefficient's sample; total[g] what the coefficients of group g are to sum to.
+Certificate certify(const Problem& problem, const double* a, const double* f, const double* total);
+
+// Computes f again in double precision wherever an error of `error` in every entry of the matrix could change the
+// violation; f is K a in the precision that has this error. Returns how many were.
+Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error);
+
+} // namespace mercer

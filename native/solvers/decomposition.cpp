@@ -1,0 +1,223 @@
+#include "solvers/decomposition.hpp"
+
+#include "solvers/block.hpp"
+#include "solvers/certificate.hpp"
+#include "solvers/rows.hpp"
+#include "solvers/selection.hpp"
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+namespace mercer {
+namespace {
+
+// The cost model. A problem of up to kWhole coefficients is its own working set; a larger one gets working sets of
+// kSmall, or of the number of free coefficients, up to kLarge.
+constexpr Index kWhole = 2048, kSmall = 1024, kLarge = 2048;
+
+struct Timer { const char* n; double t=0; ~Timer(){ if(std::getenv("TRACE")) fprintf(stderr,"      %s %.4f\n",n,t);} };
+double now_(){ return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+struct In { Timer& t; double s=now_(); ~In(){ t.t+=now_()-s; } };
+double env(const char* name, double otherwise) {
+    const char* text = std::getenv(name);
+    return text ? std::atof(text) : otherwise;
+}
+
+template <class T> class Decomposition {
+  public:
+    Decomposition(const Gram<T>& gram, const Problem& problem, const double* total, const Settings& settings, double* a,
+                  Index number)
+        : problem_(problem), total_(total), settings_(settings), rows_(gram, problem, settings.budget), a_(a), number_(number),
+          f_(std::size_t(rows_.size()), 0.0) {}
+
+    // The product with the coefficients as they are.
+    void start() {
+        std::vector<Index> moved;
+        std::vector<double> delta;
+        for (Index p = 0; p < problem_.count; ++p)
+            if (a_[p] != 0) {
+                moved.push_back(p);
+                delta.push_back(a_[p]);
+            }
+        update(moved, delta);
+    }
+    void start(const double* f) {
+        for (Index p = 0; p < problem_.count; ++p) f_[std::size_t(rows_.column(p))] = f[p];
+    }
+    void finish(double* f) const {
+        for (Index p = 0; p < problem_.count; ++p) f[p] = f_[std::size_t(rows_.column(p))];
+    }
+
+    Timer t1{"slopes"},t2{"choose"},t3{"inner"},t4{"commit"},t5{"select"};
+    Solved run() {
+        const auto column = [&](Index p) { return rows_.column(p); };
+        const bool whole = problem_.count <= Index(env("WHOLE", kWhole));
+        const double tol = (sizeof(T) == 4 ? 0.9 : 1.0) * settings_.tol;
+        double best = std::numeric_limits<double>::infinity();
+        Index since = 0;
+        for (;; ++solved_.rounds) {
+            {In in{t1}; slopes_.find(problem_, a_, f_.data(), column);}
+            solved_.violation = slopes_.violation;
+            poll();
+            if (report()) return done(Status::stopped);
+            if (slopes_.violation <= tol) return done(Status::converged);
+            if (settings_.max_steps >= 0 && solved_.steps >= settings_.max_steps) return done(Status::step_limit);
+            // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved.
+            if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
+            if (since > (whole ? 20 : 500)) return done(Status::stalled);
+            const std::vector<Index>& working = [&]()->const std::vector<Index>&{In in{t2}; return choose(whole);}();
+            std::vector<double> a(working.size()), s(working.size());
+            for (std::size_t i = 0; i < working.size(); ++i)
+                a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
+            const double inner = whole ? 0.9 * tol : std::max(env("INNER", 0.1) * slopes_.violation, 0.5 * tol);
+            Index limit = std::max<Index>(20000, Index(working.size()) * 100);
+            if (settings_.max_steps >= 0) limit = std::min(limit, settings_.max_steps - solved_.steps);
+            const Outcome outcome = [&]{In in{t3}; return block_.solve(a, s, inner, limit);}();
+            solved_.steps += outcome.steps;
+            since += outcome.steps < limit;
+            std::vector<Index> moved;
+            std::vector<double> delta;
+            for (std::size_t i = 0; i < working.size(); ++i)
+                if (block_.a()[i] != a[i]) {
+                    moved.push_back(working[i]);
+                    delta.push_back(block_.a()[i] - a[i]);
+                }
+            In in4{t4}; if (!moved.empty()) commit(whole, working, moved, delta);
+            if (outcome.unbounded) return done(Status::unbounded);
+            if (moved.empty()) return done(Status::stalled);
+        }
+    }
+
+  private:
+    Solved done(Status status) {
+        solved_.status = status;
+        solved_.computed = rows_.computed();
+        return solved_;
+    }
+
+    const std::vector<Index>& choose(bool whole) {
+        if (whole && !everything_.empty()) return everything_;
+        if (whole) {
+            everything_.resize(std::size_t(problem_.count));
+            std::iota(everything_.begin(), everything_.end(), Index(0));
+        }
+        Index size = Index(env("SMALL", kSmall));
+        if (!whole) {
+            Index free = 0;
+            for (Index p = 0; p < problem_.count; ++p) free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
+            size = std::clamp<Index>(Index(env("FREE", 1.0) * double(free)), size, Index(env("LARGE", kLarge)));
+        }
+        const std::vector<Index>& working = whole ? everything_ : [&]()->const std::vector<Index>&{In in{t5}; return selection_.next(problem_, a_, slopes_, size);}();
+        working_ = Index(working.size());
+        std::vector<Index> columns(working.size());
+        for (std::size_t i = 0; i < working.size(); ++i) columns[i] = rows_.column(working[i]);
+        block_.choose(problem_, working);
+        rows_.square(columns, block_.matrix(), block_.stride());
+        return working;
+    }
+
+    // Takes the block's coefficients and corrects f; both or neither.
+    void commit(bool whole, const std::vector<Index>& working, const std::vector<Index>& moved,
+                const std::vector<double>& delta) {
+        backup_ = f_;
+        try {
+            if (whole)
+                update_whole(moved, delta);
+            else
+                update(moved, delta);
+        } catch (...) {
+            f_ = backup_;
+            throw;
+        }
+        for (std::size_t i = 0; i < working.size(); ++i) a_[working[i]] = block_.a()[i];
+    }
+
+    // All rows are in the block already.
+    void update_whole(const std::vector<Index>& moved, const std::vector<double>& delta) {
+        std::vector<const T*> rows;
+        for (Index p : moved) rows.push_back(block_.matrix() + p * block_.stride());
+        std::vector<double> f(std::size_t(problem_.count));
+        finish(f.data());
+        scans<T>().accumulate(Index(rows.size()), problem_.count, rows.data(), delta.data(), f.data());
+        start(f.data());
+    }
+
+    void update(const std::vector<Index>& moved, const std::vector<double>& delta) {
+        // Two coefficients may belong to one sample.
+        std::vector<Index> columns;
+        std::vector<double> sums;
+        place_.assign(std::size_t(rows_.size()), -1);
+        for (std::size_t i = 0; i < moved.size(); ++i) {
+            const Index c = rows_.column(moved[i]);
+            Index& place = place_[std::size_t(c)];
+            if (place < 0) {
+                place = Index(columns.size());
+                columns.push_back(c);
+                sums.push_back(0);
+            }
+            sums[std::size_t(place)] += delta[i];
+        }
+        rows_.update(columns, sums, f_.data());
+    }
+
+    // True if asked to stop.
+    bool report() {
+        using Clock = std::chrono::steady_clock;
+        if (!settings_.progress) return false;
+        const auto now = Clock::now();
+        if (solved_.rounds > 0 && now - reported_ < std::chrono::duration<double>(kReportEvery)) return false;
+        reported_ = now;
+        std::vector<double> f(std::size_t(problem_.count));
+        finish(f.data());
+        const Certificate c = certify(problem_, a_, f.data(), total_);
+        return settings_.progress(
+            {number_, solved_.steps, solved_.rounds, c.violation, c.primal - c.dual, working_, rows_.computed()});
+    }
+
+    const Problem& problem_;
+    const double* total_;
+    const Settings& settings_;
+    Rows<T> rows_;
+    double* a_;
+    Index number_;
+    std::vector<double> f_, backup_;
+    Slopes slopes_;
+    Selection selection_;
+    Block<T> block_;
+    std::vector<Index> everything_, place_;
+    Index working_ = 0;
+    std::chrono::steady_clock::time_point reported_;
+    Solved solved_;
+};
+
+} // namespace
+
+template <class T>
+Solved decompose(const Gram<T>& gram, const Problem& problem, const double* total, const Settings& settings,
+                 bool started, double* a, double* f, Index number) {
+    Decomposition<T> decomposition(gram, problem, total, settings, a, number);
+    Solved solved;
+    if (started)
+        decomposition.start(f);
+    else
+        decomposition.start();
+    try {
+        solved = decomposition.run();
+    } catch (const Interrupted&) {
+        decomposition.finish(f);
+        throw;
+    }
+    decomposition.finish(f);
+    return solved;
+}
+
+template Solved decompose(const Gram<float>&, const Problem&, const double*, const Settings&, bool, double*, double*,
+                          Index);
+template Solved decompose(const Gram<double>&, const Problem&, const double*, const Settings&, bool, double*, double*,
+                          Index);
+
+} // namespace mercer

@@ -1,0 +1,51 @@
+// Solves the problem of problem.hpp by decomposition: minimise over a working set, with the block of the matrix among
+// it in memory (block.hpp); then correct the slopes of all coefficients with the rows of those that moved (rows.hpp);
+// repeat until no pair of coefficients violates the optimality conditions by more than tol.
+//
+// Osuna, Freund and Girosi (1997); Joachims, "Making large-scale SVM learning practical" (1999). A problem that is
+// small enough is its own working set.
+#pragma once
+
+#include "gram/gram.hpp"
+#include "solvers/problem.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace mercer {
+
+enum class Status { converged, step_limit, stopped, stalled, unbounded };
+
+struct Progress {
+    Index problem;    // its number among those solved together
+    Index steps;      // so far
+    Index rounds;     // of the decomposition
+    double violation; // as known now
+    double gap;       // between primal and dual objective
+    Index working;    // coefficients in the working set
+    Index computed;   // rows of the matrix computed
+};
+
+// How often progress is reported.
+inline constexpr double kReportEvery = 0.2; // seconds
+
+struct Settings {
+    double tol = 1e-3;
+    Index max_steps = -1;                          // without limit if negative
+    std::size_t budget = std::size_t(200) << 20;   // bytes of matrix held in memory
+    std::function<bool(const Progress&)> progress; // called now and then; true means stop
+};
+
+struct Solved {
+    Status status = Status::converged;
+    double violation = 0; // in the precision of the matrix
+    Index steps = 0, rounds = 0, computed = 0;
+};
+
+// a: feasible coefficients, improved in place. f: K a for each coefficient's sample, with `started` given, else made
+// here; on return it belongs to a, whatever happened. Both have problem.count entries.
+template <class T>
+Solved decompose(const Gram<T>& gram, const Problem& problem, const double* total, const Settings& settings,
+                 bool started, double* a, double* f, Index number = 0);
+
+} // namespace mercer

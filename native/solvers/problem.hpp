@@ -1,0 +1,41 @@
+// The one problem behind every machine with a quadratic dual (the same as mercer/problem.py):
+//
+//   minimise over a   1/2 a'(K + diag(ridge)) a - q'a + l1'|a|
+//   subject to        lower <= a <= upper,   sum of a in each group unchanged
+//
+// K carries no labels. With f = K a, the slope of coefficient p is q_p - f_p - ridge_p a_p, less l1_p when it moves
+// away from zero, plus l1_p when it moves towards zero from below or away from zero downwards.
+#pragma once
+
+#include "samples/source.hpp"
+
+#include <cstdint>
+#include <limits>
+
+namespace mercer {
+
+struct Problem {
+    Index count = 0;
+    const double *q = nullptr, *lower = nullptr, *upper = nullptr, *l1 = nullptr, *ridge = nullptr;
+    const Index* sample = nullptr;       // which sample of the Gram matrix a coefficient belongs to; null: its own number
+    const std::uint8_t* group = nullptr; // 0 or 1; null: all 0
+    int groups = 1;
+
+    Index sample_of(Index p) const { return sample ? sample[p] : p; }
+    int group_of(Index p) const { return group ? group[p] : 0; }
+
+    // What is added to the slope of coefficient p when it is at a and rises (falls); infinite where it may not.
+    double rise(Index p, double a) const {
+        if (!(a < upper[p])) return -std::numeric_limits<double>::infinity();
+        return a >= 0 ? -l1[p] : l1[p];
+    }
+    double fall(Index p, double a) const {
+        if (!(a > lower[p])) return std::numeric_limits<double>::infinity();
+        return a > 0 ? -l1[p] : l1[p];
+    }
+    // How far coefficient p may rise (fall) from a before its bound, or before zero, where the slope jumps.
+    double room_above(Index p, double a) const { return a < 0 && l1[p] > 0 ? -a : upper[p] - a; }
+    double room_below(Index p, double a) const { return a > 0 && l1[p] > 0 ? a : a - lower[p]; }
+};
+
+} // namespace mercer

@@ -1,0 +1,166 @@
+#include "solvers/rows.hpp"
+
+#include "solvers/scan.hpp"
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace mercer {
+namespace {
+
+// To keep an entry and read it again costs about this many nanoseconds, most of it the first touch of memory.
+constexpr double kKeep = 1.5;
+// An entry this dear is kept at its first use, a cheaper one at its second: two thirds are used again.
+constexpr double kKeepAtOnce = 4;
+// To pick an entry out of a row that is kept.
+constexpr double kGather = 8;
+// A problem whose samples lie in more pieces than this gets a matrix of its own.
+constexpr std::size_t kPieces = 4;
+
+} // namespace
+
+template <class T>
+Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, std::size_t budget) : gram_(gram) {
+    std::vector<Index> where(static_cast<std::size_t>(gram.size()), -1);
+    bool plain = true;
+    for (Index p = 0; p < problem.count; ++p) {
+        const Index s = problem.sample_of(p);
+        if (where[std::size_t(s)] < 0) where[std::size_t(s)] = Index(samples_.size()), samples_.push_back(s);
+        plain = plain && where[std::size_t(s)] == p;
+    }
+    if (!plain) {
+        column_.resize(std::size_t(problem.count));
+        for (Index p = 0; p < problem.count; ++p) column_[std::size_t(p)] = where[std::size_t(problem.sample_of(p))];
+    }
+    for (Index c = 0; c < size(); ++c) {
+        const Index shift = samples_[std::size_t(c)] - c;
+        if (ranges_.empty() || ranges_.back().shift != shift)
+            ranges_.push_back({c, c + 1, shift});
+        else
+            ranges_.back().last = c + 1;
+    }
+    if (ranges_.size() > kPieces) {
+        own_ = gram.between(samples_, samples_);
+        ranges_ = {{0, size(), 0}};
+    }
+    stride_ = (size() + kScanUnit - 1) / kScanUnit * kScanUnit;
+    if (gram.cost() > kKeep)
+        capacity_ = std::min<Index>(size(), Index(budget / (std::size_t(stride_) * sizeof(T) + 2 * sizeof(Index))));
+    slots_.assign(std::size_t(size()), -1);
+    seen_.assign(std::size_t(size()), 0);
+}
+
+template <class T> void Rows<T>::square(const std::vector<Index>& columns, T* out, Index stride) const {
+    const Index n = Index(columns.size());
+    std::vector<Index> missing, samples;
+    const bool gather = gram_.cost() > kGather;
+    for (Index r = 0; r < n; ++r)
+        if (!gather || !kept(columns[std::size_t(r)])) {
+            missing.push_back(r);
+            samples.push_back(samples_[std::size_t(columns[std::size_t(r)])]);
+        }
+    const Index m = Index(missing.size());
+    if (m == n) return gram_.between(samples, samples)->fill_symmetric(out, stride);
+    std::vector<T> fresh(std::size_t(m * m));
+    if (m > 0) gram_.between(samples, samples)->fill_symmetric(fresh.data(), m);
+    parallel(n, [&](long r) {
+        const Index* c = columns.data();
+        T* to = out + r * stride;
+        if (const T* row = kept(c[r])) {
+            for (Index j = 0; j < n; ++j) to[j] = row[c[j]];
+            return;
+        }
+        for (Index j = 0; j < n; ++j)
+            if (const T* row = kept(c[j])) to[j] = row[c[r]];
+        const Index own = std::lower_bound(missing.begin(), missing.end(), Index(r)) - missing.begin();
+        for (Index j = 0; j < m; ++j) to[missing[std::size_t(j)]] = fresh.data()[own * m + j];
+    });
+}
+
+// Gives every missing row a slot that is free or was not used in this round, while there are any.
+template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
+    if (capacity_ == 0) return;
+    if (!memory()) memory_.reserve(std::size_t(capacity_ * stride_) * sizeof(T));
+    std::vector<Index> old; // slots, the least recently used last
+    std::size_t wanted = missing.size();
+    wanted -= std::min(wanted, std::size_t(capacity_) - owners_.size());
+    if (wanted > 0) {
+        for (Index s = 0; s < Index(owners_.size()); ++s)
+            if (used_[std::size_t(s)] < round_) old.push_back(s);
+        std::sort(old.begin(), old.end(), [&](Index a, Index b) {
+            return used_[std::size_t(a)] != used_[std::size_t(b)] ? used_[std::size_t(a)] > used_[std::size_t(b)] : a > b;
+        });
+    }
+    for (Index c : missing) {
+        if (!std::exchange(seen_[std::size_t(c)], std::uint8_t(1)) && gram_.cost() < kKeepAtOnce) continue;
+        Index slot = Index(owners_.size());
+        if (slot < capacity_) {
+            owners_.push_back(c);
+            used_.push_back(round_);
+        } else if (!old.empty()) {
+            slot = old.back();
+            old.pop_back();
+            slots_[std::size_t(owners_[std::size_t(slot)])] = -1;
+            owners_[std::size_t(slot)] = c;
+            used_[std::size_t(slot)] = round_;
+        } else {
+            return;
+        }
+        slots_[std::size_t(c)] = slot;
+    }
+}
+
+template <class T>
+void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
+    ++round_;
+    std::vector<Index> present, missing, rows;
+    std::vector<double> present_delta, missing_delta;
+    for (std::size_t r = 0; r < moved.size(); ++r) {
+        const Index c = moved[r];
+        const bool here = kept(c) != nullptr;
+        (here ? present : missing).push_back(c);
+        (here ? present_delta : missing_delta).push_back(delta[r]);
+        if (here) used_[std::size_t(slots_[std::size_t(c)])] = round_;
+    }
+    claim(missing);
+    for (Index c : missing) rows.push_back(own_ ? c : samples_[std::size_t(c)]);
+    computed_ += Index(missing.size());
+
+    // Pieces of the columns are shared out; each is summed by one thread in one order.
+    const Pairs<T>& pairs = own_ ? *own_ : gram_.all();
+    const Scans<T>& scan = scans<T>();
+    std::vector<Range> pieces;
+    const Index grain = pairs.grain(), width = std::max<Index>(1, size() / (16 * grain)) * grain;
+    for (const Range& range : ranges_)
+        for (Index first = range.first; first < range.last;) {
+            const Index last = std::min(range.last, ((first + range.shift) / width + 1) * width - range.shift);
+            pieces.push_back({first, last, range.shift});
+            first = last;
+        }
+    parallel(Index(pieces.size()), [&](long t) {
+        const Range& piece = pieces[std::size_t(t)];
+        std::vector<const T*> at;
+        for (Index c : present) at.push_back(kept(c) + piece.first);
+        scan.accumulate(Index(at.size()), piece.last - piece.first, at.data(), present_delta.data(), f + piece.first);
+        if (rows.empty()) return;
+        pairs.stream(rows.data(), Index(rows.size()), piece.first + piece.shift, piece.last + piece.shift,
+                     [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
+                         const Index first = j0 - piece.shift;
+                         at.resize(std::size_t(count));
+                         for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
+                         scan.accumulate(count, j1 - j0, at.data(), missing_delta.data() + r, f + first);
+                         for (Index i = 0; i < count; ++i) {
+                             const Index slot = slots_[std::size_t(missing[std::size_t(r + i)])];
+                             if (slot >= 0)
+                                 std::copy_n(block + i * stride, j1 - j0, memory() + slot * stride_ + first);
+                         }
+                     });
+    });
+}
+
+template class Rows<float>;
+template class Rows<double>;
+
+} // namespace mercer

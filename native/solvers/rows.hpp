@@ -1,0 +1,51 @@
+// The matrix of one problem as the decomposition uses it: blocks among a few columns, and products with a few changed
+// coefficients. Rows are kept, least recently used out first, where computing them again would cost more.
+#pragma once
+
+#include "gram/gram.hpp"
+#include "memory/slab.hpp"
+#include "solvers/problem.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace mercer {
+
+template <class T> class Rows {
+  public:
+    // The columns are the distinct samples of the problem. At most `budget` bytes of rows are kept.
+    Rows(const Gram<T>& gram, const Problem& problem, std::size_t budget);
+
+    Index size() const { return Index(samples_.size()); }
+    Index column(Index p) const { return column_.empty() ? p : column_[std::size_t(p)]; }
+    // out[r * stride + c] = K between two of these columns.
+    void square(const std::vector<Index>& columns, T* out, Index stride) const;
+    // f += K[:, moved] delta, in double precision.
+    void update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f);
+
+    Index computed() const { return computed_; } // rows
+    Index capacity() const { return capacity_; }
+
+  private:
+    struct Range { // columns first .. last - 1 are the samples first + shift ..
+        Index first, last, shift;
+    };
+    const T* kept(Index column) const {
+        const Index slot = slots_[std::size_t(column)];
+        return slot < 0 ? nullptr : memory() + slot * stride_;
+    }
+    void claim(const std::vector<Index>& missing);
+
+    const Gram<T>& gram_;
+    std::unique_ptr<Pairs<T>> own_; // if the samples lie in too many pieces for gram.all()
+    std::vector<Index> samples_; // of each column
+    std::vector<Index> column_;  // of each coefficient; empty: its own number
+    std::vector<Range> ranges_;
+    Index capacity_ = 0, stride_ = 0, round_ = 0, computed_ = 0;
+    T* memory() const { return static_cast<T*>(memory_.data()); }
+    Slab memory_;
+    std::vector<Index> slots_, owners_, used_; // of a column; of a slot: its column and when it was last used
+    std::vector<std::uint8_t> seen_;           // columns whose row was computed before
+};
+
+} // namespace mercer

@@ -1,0 +1,86 @@
+#include "solvers/solve.hpp"
+
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+namespace mercer {
+namespace {
+
+// Rounding errors are as often up as down, and a few per cent of their bound: their sum grows like the root of the
+// sum of squares. Single precision is tried if that is within tol.
+bool single_may_do(const Problem& problem, double error, double tol) {
+    double squares = 0;
+    for (Index p = 0; p < problem.count; ++p) {
+        const double bound = std::max(std::abs(problem.lower[p]), std::abs(problem.upper[p]));
+        squares += bound * bound;
+    }
+    return 0.005 * error * std::sqrt(squares) <= tol; // false for an infinite bound or error
+}
+
+void add(Solved& total, const Solved& more) {
+    total.status = more.status;
+    total.violation = more.violation;
+    total.steps += more.steps;
+    total.rounds += more.rounds;
+    total.computed += more.computed;
+}
+
+void solve_one(const Matrices& matrices, Task& task, const Settings& settings, Index number) {
+    const Problem& problem = task.problem;
+    bool started = false;
+    task.begun = true;
+    if (matrices.single && single_may_do(problem, matrices.single->error(), settings.tol)) {
+        task.bits = 32;
+        task.solved = decompose(*matrices.single, problem, task.total, settings, false, task.a, task.f, number);
+        sharpen(*matrices.exact, problem, task.a, task.f, matrices.single->error());
+        task.certificate = certify(problem, task.a, task.f, task.total);
+        task.finished = task.certificate.violation <= settings.tol || task.solved.status == Status::step_limit ||
+                        task.solved.status == Status::stopped;
+        if (task.finished) return;
+        sharpen(*matrices.exact, problem, task.a, task.f, std::numeric_limits<double>::infinity());
+        started = true;
+    }
+    task.bits = 64;
+    Settings rest = settings;
+    if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
+    add(task.solved, decompose(*matrices.exact, problem, task.total, rest, started, task.a, task.f, number));
+    task.certificate = certify(problem, task.a, task.f, task.total);
+    task.finished = true;
+}
+
+} // namespace
+
+void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& wanted) {
+    // Reports come one at a time, from any thread; once told to stop, all stop.
+    std::mutex mutex;
+    bool stop = false;
+    Settings settings = wanted;
+    if (wanted.progress)
+        settings.progress = [&](const Progress& progress) {
+            std::lock_guard lock(mutex);
+            return stop = stop || wanted.progress(progress);
+        };
+    double work = 0;
+    for (const Task& task : tasks) work += double(task.problem.count) * double(task.problem.count);
+    // A problem that is much of the work gets all threads; the others one each.
+    std::vector<std::size_t> alone, together;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        const double own = double(tasks[i].problem.count) * double(tasks[i].problem.count);
+        (own * 2 * thread_count() > work ? alone : together).push_back(i);
+    }
+    for (std::size_t i : alone) solve_one(matrices, tasks[i], settings, Index(i));
+    std::stable_sort(together.begin(), together.end(), [&](std::size_t i, std::size_t j) {
+        return tasks[i].problem.count > tasks[j].problem.count;
+    });
+    Settings own = settings;
+    own.budget /= std::size_t(thread_count());
+    parallel(long(together.size()), [&](long k) {
+        const std::size_t i = together[std::size_t(k)];
+        solve_one(matrices, tasks[i], own, Index(i));
+    });
+}
+
+} // namespace mercer

@@ -1,0 +1,34 @@
+// Problems on one Gram matrix, solved and certified: in single precision where that is enough, and on in double
+// precision where the certificate says that it was not.
+#pragma once
+
+#include "gram/gram.hpp"
+#include "solvers/certificate.hpp"
+#include "solvers/decomposition.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace mercer {
+
+struct Matrices {
+    std::unique_ptr<Gram<float>> single; // may be null
+    std::unique_ptr<Gram<double>> exact;
+};
+
+// One problem with its answer. `a` is feasible at the start and improved in place; `f` becomes K a.
+struct Task {
+    Problem problem;
+    double total[2] = {};
+    double *a = nullptr, *f = nullptr;
+    bool finished = false; // false if an interruption came first; a and f belong together even then, once begun
+    bool begun = false;
+    Solved solved;
+    Certificate certificate;
+    int bits = 64; // the precision in which it ended
+};
+
+// Throws Interrupted if asked to stop.
+void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& settings);
+
+} // namespace mercer

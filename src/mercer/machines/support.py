@@ -1,0 +1,392 @@
+"""What the support vector machines share: parameters, the way from data to problems, and the fitted attributes.
+
+A machine says how its targets are read, which problems they pose and how the solutions become one expansion.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._sparse import _align_api_if_sparse
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from mercer.expansion import Expansion
+from mercer.gram import Gram
+from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
+from mercer.kernels.named import NAMES
+from mercer.kernels.vectors import resolved_gamma
+from mercer.machines.base import KernelMachine, precise
+from mercer.problem import Problem, Vector
+from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
+from mercer.samples.base import Array
+from mercer.samples.door import numeric
+from mercer.solvers import SMO, Certificate, Progress, Solution, SolverInterrupted
+from mercer.threads import limited
+
+Positions = NDArray[np.int64]
+NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
+be preprocessed."
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What ``fit`` was given, in the order of the Gram matrix: samples of positive weight, with targets and weights.
+
+    ``place`` is where each sample stands in the user's X, which has ``rows`` samples. ``target`` is a number or, of a
+    class, its position.
+    """
+
+    kernel: Kernel
+    samples: Samples
+    place: Positions
+    target: Array
+    weight: Vector
+    rows: int
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
+    """A machine whose function is spanned by its support vectors, found by ``SMO``."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(NAMES)), Kernel, callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+    }
+
+    # -- what a machine says ----------------------------------------------------------------------------------
+
+    def _targets(self, y: Any, samples: int) -> Array:
+        """One target per sample, checked."""
+        raise NotImplementedError
+
+    def _arranged(self, target: Array, weight: Vector) -> Positions:
+        """The positions of the samples to train on, in the order the Gram matrix shall have."""
+        return np.flatnonzero(weight > 0)
+
+    def _problems(self, training: Training) -> list[Problem]:
+        raise NotImplementedError
+
+    def _combined(
+        self, training: Training, problems: list[Problem], solutions: list[Solution]
+    ) -> tuple[Vector, Vector]:
+        """The coefficients, one row per sample of the Gram matrix, and the biases of all solutions."""
+        (solution,) = solutions
+        return solution.coefficients[:, None], np.atleast_1d(solution.bias)
+
+    def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
+        """The coefficients of each problem, as far as the combined ones tell: where a warm start begins."""
+        return [coefficients[:, 0]]
+
+    def _size(self, training: Training) -> float:
+        """The size of the values of f against which errors are measured."""
+        return 1.0
+
+    # -- fit --------------------------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits the machine to samples X and targets y; ``sample_weight`` multiplies C, or the weight 1, per sample."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        context = self._init_callback_context(max_subtasks=None)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        training = self._training(X, y, sample_weight)
+        problems = self._problems(training)
+        start = self._start(training, problems)
+        gram = training.kernel.gram(training.samples, budget=0)
+        try:
+            with limited(self.n_jobs):
+                solutions = self._solver(context).solve(gram, problems, start)
+        except SolverInterrupted as interrupt:
+            self._keep(X, training, problems, interrupt.solutions)
+            raise
+        self._keep(X, training, problems, solutions)
+        self._warn(solutions)
+        self._complete(training, gram)
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
+
+    def _complete(self, training: Training, gram: Gram) -> None:
+        """Whatever a machine adds to the solutions."""
+
+    def _solver(self, context: Any = None) -> SMO:
+        return SMO(
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            budget=int(self.cache_size * 2**20),
+            shrinking=bool(self.shrinking),
+            progress=self._watch(context),
+        )
+
+    def _watch(self, context: Any) -> Callable[[Progress], bool | None] | None:
+        """What tells scikit-learn's callbacks, and with ``verbose`` the user, how far the solver has come."""
+        watched = context is not None and hasattr(self, "_skl_callbacks")
+        if not (watched or self.verbose):
+            return None
+
+        def report(progress: Progress) -> bool:
+            if self.verbose:
+                sys.stdout.write(f"{type(self).__name__} {line(progress)}\n")
+            if not watched:
+                return False
+            task = context.subcontext(task_name="smo")
+            metadata = dataclasses.asdict(progress)
+            task.call_on_fit_task_begin(estimator=self, metadata=metadata)
+            return bool(task.call_on_fit_task_end(estimator=self, metadata=metadata))
+
+        return report
+
+    # -- data -------------------------------------------------------------------------------------------------
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        kernel, samples = self._opened(X)
+        n = len(samples)
+        target = self._targets(y, n)
+        if len(target) != n:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(target)}]")
+        weight = positive_weights(sample_weight, n)
+        place = self._arranged(target, weight)
+        if not np.array_equal(place, np.arange(n)):
+            samples, target, weight = samples.take(place), target[place], weight[place]
+        return Training(kernel.resolve(samples) if kernel.pending else kernel, samples, place, target, weight, n)
+
+    def _opened(self, X: Any) -> tuple[Kernel, Samples]:
+        """The kernel that the parameters name, and X as its samples."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel, self.kernel.samples(self._validated(X, reset=True))
+        if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
+            self._X_fit = X
+            return Precomputed(), Similarities(self._matrix(X))
+        if self.kernel == "precomputed" and sp.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported.")
+        samples = vectors(self._validated(X, reset=True))
+        if self.kernel == "precomputed":
+            if len(samples) != samples.width:
+                raise ValueError(
+                    f"Precomputed matrix must be a square matrix. Input is a {len(samples)}x{samples.width} matrix."
+                )
+            return Precomputed(), Precomputed().samples(samples)
+        gamma = resolved_gamma(self.gamma, samples) if isinstance(self.gamma, str) else self.gamma
+        if self.gamma == "scale" and not gamma > 0:
+            raise ValueError(NOT_FINITE)  # the variance of X is beyond float64
+        kernel = named_kernel(self.kernel, columns=samples.width, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        return kernel, samples
+
+    def _matrix(self, X: Any) -> Array:
+        """The values of a user's function between X and the training data."""
+        K = self.kernel(X, self._X_fit)
+        K = np.asarray(dense(K), dtype=np.float64)
+        expected = _num_samples(X), _num_samples(self._X_fit)
+        if K.shape != expected:
+            raise ValueError(
+                f"the kernel function returned shape {K.shape} for {expected[0]} samples and {expected[1]} training "
+                "samples; it takes two blocks of samples and returns the matrix of all pairs"
+            )
+        if not np.isfinite(K).all():
+            raise ValueError("the kernel function returned NaN or infinity")
+        return K
+
+    def _seen(self, X: Any) -> Samples:
+        """New data as samples of the fitted kernel."""
+        if not hasattr(self, "_expansion"):
+            check_is_fitted(self)
+        if isinstance(self.kernel, Kernel):
+            return self.kernel_.samples(self._validated(X, reset=False))
+        if callable(self.kernel):
+            return Similarities(self._matrix(X))
+        X = self._validated(X, reset=False)
+        if sp.issparse(self.support_vectors_):
+            X = X if sp.issparse(X) else sp.csr_array(X)
+        elif sp.issparse(X):
+            raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
+        return self.kernel_.samples(vectors(X))
+
+    def _value(self, X: Any) -> Array:
+        """The value of the expansion at new data."""
+        samples = self._seen(X)
+        with limited(self.n_jobs):
+            return self._expansion(samples)
+
+    def _start(self, training: Training, problems: list[Problem]) -> list[Vector | None] | None:
+        """Where the solver begins: with ``warm_start``, at the coefficients of the last fit to as many samples."""
+        if not (self.warm_start and hasattr(self, "dual_coef_") and self.shape_fit_[0] == training.rows):
+            return None
+        old = dense(self.dual_coef_)
+        coefficients = np.zeros((training.rows, len(old)))
+        coefficients[self.support_] = old.T
+        separated = self._separated(training, problems, coefficients[training.place])
+        return [problem.feasible(a) for problem, a in zip(problems, separated, strict=True)]
+
+    # -- fitted attributes ------------------------------------------------------------------------------------
+
+    def _keep(self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution]) -> None:
+        """Sets the fitted attributes."""
+        coefficients, bias = self._combined(training, problems, solutions)
+        if not (np.isfinite(coefficients).all() and np.isfinite(bias).all()):
+            raise ValueError(NOT_FINITE)
+        support = self._support(training, np.flatnonzero(coefficients.any(axis=1)))
+        spanning = support if len(support) else np.zeros(1, dtype=np.int64)  # the zero function, too, has samples
+        samples, coefficients = training.samples.take(spanning), coefficients[spanning]
+        self.kernel_ = training.kernel
+        self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else self._shape(training)
+        self._expansion = Expansion(
+            training.kernel,
+            precise(training.kernel, samples, coefficients, self._size(training)),
+            coefficients[:, 0] if coefficients.shape[1] == 1 else coefficients,
+            bias[0] if len(bias) == 1 else bias,
+        )
+        self.support_ = training.place[support].astype(np.int32)
+        self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
+        self.dual_coef_ = np.ascontiguousarray(coefficients[: len(support)].T)
+        if sp.issparse(self.support_vectors_):
+            self.dual_coef_ = stored(self.dual_coef_)
+        self.intercept_ = np.array(bias)
+        certificates = [certificate_of(solution) for solution in solutions]
+        self.certificate_ = certificates[0] if len(certificates) == 1 else tuple(certificates)
+        self.fit_status_ = int(not all(certificate.converged for certificate in certificates))
+        self.n_iter_ = self._iterations([certificate.iterations for certificate in certificates])
+
+    def _support(self, training: Training, nonzero: Positions) -> Positions:
+        """The positions of the support vectors, in the order of the attributes."""
+        self.n_support_ = np.array([len(nonzero)], dtype=np.int32)
+        return nonzero
+
+    def _shape(self, training: Training) -> tuple[int, ...]:
+        columns = () if callable(self.kernel) else (self.n_features_in_,)
+        return training.rows, *columns
+
+    def _iterations(self, steps: list[int]) -> Any:
+        return steps[0]
+
+    def _vectors(self, X: Any, samples: Samples) -> Any:
+        """The support vectors as the user gave them; of a given matrix there are none."""
+        if isinstance(samples, Similarities):
+            return np.empty((0, 0))
+        if isinstance(samples, SparseVectors):
+            return _align_api_if_sparse(samples.array)
+        return samples.array if isinstance(samples, Vectors) else _safe_indexing(X, self.support_)
+
+    def _warn(self, solutions: Sequence[Solution]) -> None:
+        """Says how far the solver got where that is not far enough."""
+        open_ends = [c for c in map(certificate_of, solutions) if not c.converged]
+        if not open_ends:
+            return
+        reached = f"the KKT conditions are violated by {max(c.violation for c in open_ends):.3g}, tol is {self.tol:g}."
+        if any(c.iterations >= self.max_iter >= 0 for c in open_ends):
+            text = (
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                f"StandardScaler or MinMaxScaler. At the end {reached}"
+            )
+        else:
+            text = f"The solver stopped before it converged: {reached}"
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+    @property
+    def expansion_(self) -> Expansion:
+        """The fitted function."""
+        return self._expansion
+
+    @property
+    def coef_(self) -> Any:
+        """The weights of the features, if the kernel is linear; read-only."""
+        if not (self.kernel == "linear" or isinstance(self.kernel, Linear)):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        a = self.expansion_.coefficients[: len(self.support_)].reshape(len(self.support_), -1).T
+        if sp.issparse(self.support_vectors_):
+            coef = _align_api_if_sparse(sp.csr_array(stored(a) @ self.support_vectors_))
+            coef.data.flags.writeable = False
+            return coef
+        coef = a @ self.support_vectors_
+        coef.flags.writeable = False
+        return coef
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+
+def certificate_of(solution: Solution) -> Certificate:
+    """The certificate of a solution with one output."""
+    assert isinstance(solution.certificate, Certificate)
+    return solution.certificate
+
+
+def positive_weights(sample_weight: Any, n: int) -> Vector:
+    """One weight per sample. Those that are not positive drop their sample, negative ones with a warning."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples")
+    if not np.isfinite(weight).all():
+        raise ValueError("Input sample_weight contains NaN or infinity.")
+    if not (weight > 0).any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    if (weight < 0).any():
+        warnings.warn(
+            f"{int((weight < 0).sum())} samples have a negative weight and are left out, as if it were zero",
+            UserWarning,
+            stacklevel=5,
+        )
+    return weight
+
+
+def vectors(X: Any) -> Vectors | SparseVectors:
+    """What scikit-learn's checks have let pass, as samples."""
+    if isinstance(X, np.ndarray):
+        return numeric(X, None)
+    samples = as_samples(X)
+    assert isinstance(samples, SparseVectors)
+    return samples
+
+
+def dense(matrix: Any) -> Any:
+    """A matrix that may be sparse, as an array."""
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+
+
+def stored(a: Vector) -> Any:
+    """A matrix as a sparse one with all its entries stored, in the sparse interface scikit-learn is set to."""
+    rows, columns = a.shape
+    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
+    indptr = np.arange(rows + 1, dtype=np.int32) * columns
+    return _align_api_if_sparse(sp.csr_array((np.ascontiguousarray(a).ravel(), indices, indptr), shape=a.shape))
+
+
+def line(progress: Progress) -> str:
+    """How far a solver has come, for people."""
+    rate = progress.iterations / progress.seconds if progress.seconds else 0.0
+    return (
+        f"problem {progress.problem}: {progress.iterations} steps, violation {progress.violation:.3g}, "
+        f"gap {progress.gap:.3g}, {progress.active} active, {rate:.3g} steps/s"
+    )

@@ -1,0 +1,169 @@
+"""Sequential minimal optimisation by decomposition, in the native core: see ``native/solvers``.
+
+    minimise over a   1/2 a'(K + diag(ridge)) a - q'a + l1'|a|     within bounds, the sum of each group fixed
+
+Platt (1999); Fan, Chen and Lin, "Working set selection using second order information" (JMLR 2005); Joachims (1999).
+This file turns a Gram matrix and problems into the core's matrices and tasks, and its answers into solutions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer import _native
+from mercer.gram import Gram
+from mercer.kernels.pairs import NativePairs, Pairs, StoredPairs
+from mercer.problem import Problem, Vector
+from mercer.samples.base import Array
+from mercer.solvers.certificate import Certificate, Solution
+
+#: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
+SINGLE = 1e-6
+
+
+class NotSeparableError(ValueError):
+    """A hard margin or hard tube was asked for, and no function of this kernel meets the constraints."""
+
+
+class SolverInterrupted(KeyboardInterrupt):  # noqa: N818
+    """Ctrl-C during a solve; ``solutions`` is what there is so far, certified."""
+
+    def __init__(self, solutions: list[Solution]) -> None:
+        super().__init__("the solver was interrupted")
+        self.solutions = solutions
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a solve has come: ``active`` coefficients are in the working set, ``rows`` of K have been computed."""
+
+    problem: int
+    iterations: int
+    violation: float
+    gap: float
+    active: int
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SMO:
+    """Solves problems with bounds and equalities; ``max_iter`` steps each, -1 for no limit.
+
+    ``budget`` bytes of the matrix are held at most. ``progress`` is called now and then; if it returns True, the
+    solver stops where it is.
+
+    >>> from mercer.problem import hinge
+    >>> y = np.array([1.0, -1.0])
+    >>> SMO().solve(Linear().gram(y[:, None]), [hinge(y, 10.0)])[0].coefficients
+    array([ 0.5, -0.5])
+    """
+
+    tol: float = 1e-3
+    max_iter: int = -1
+    budget: int = 200 * 2**20
+    shrinking: bool = True
+    progress: Callable[[Progress], bool | None] | None = None
+
+    def solve(
+        self, gram: Gram, problems: Sequence[Problem], start: Sequence[Vector | None] | None = None
+    ) -> list[Solution]:
+        """One solution per problem, all on the same Gram matrix."""
+        starts = [None] * len(problems) if start is None else start
+        tasks = [Task(problem, a) for problem, a in zip(problems, starts, strict=True)]
+        begun = time.perf_counter()
+
+        def report(p: Any) -> bool:
+            seconds = time.perf_counter() - begun
+            seen = Progress(p.problem, p.steps, p.violation, p.gap, p.working, p.computed, seconds)
+            return bool(self.progress and self.progress(seen))
+
+        progress = None if self.progress is None else report
+        try:
+            native = [task.native for task in tasks]
+            _native.solve(matrices(gram), native, self.tol, self.max_iter, self.budget, progress)
+        except KeyboardInterrupt as interrupt:
+            raise SolverInterrupted([task.solution(self.tol) for task in tasks]) from interrupt
+        return [task.solution(self.tol) for task in tasks]
+
+
+class Task:
+    """A problem with the arrays that the core works on."""
+
+    def __init__(self, problem: Problem, start: Vector | None) -> None:
+        if problem.total is None:
+            raise ValueError("SMO needs a problem with an equality constraint; this one has none")
+        one = problem.columns()[0]
+        self.a = np.ascontiguousarray(one.feasible(start), dtype=np.float64)
+        self.f = np.zeros(len(self.a))
+        group = None if one.group is None else one.group.astype(np.uint8)
+        sample = None if one.sample is None else np.ascontiguousarray(one.sample, dtype=np.int64)
+        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in (one.q, one.lower, one.upper, one.l1, one.ridge)]
+        total = np.atleast_1d(np.asarray(one.total, dtype=np.float64))
+        self.native = _native.Task(*arrays, total, sample, group, self.a, self.f)
+
+    def solution(self, tol: float) -> Solution:
+        task = self.native
+        if task.status == _native.Status.unbounded:
+            raise NotSeparableError(
+                "the constraints of the hard margin contradict each other: the dual objective grows without bound "
+                f"(it reached {task.dual:.3g} after {task.steps} steps). Use a finite C, or a richer kernel"
+            )
+        if not task.finished:
+            task.certify()
+        gap = max(task.primal - task.dual, 0.0)
+        converged = bool(task.violation <= tol)
+        certificate = Certificate(task.primal, task.dual, gap, task.violation, task.steps, converged)
+        bias = np.asarray(task.bias)
+        return Solution(self.a, bias[0] if len(bias) == 1 else bias, certificate)
+
+
+def matrices(gram: Gram) -> _native.Matrices:
+    """The Gram matrix as the core's solvers see it."""
+    pairs = gram.pairs
+    if isinstance(pairs, NativePairs):
+        formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
+        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, single_error(pairs))
+    if isinstance(pairs, StoredPairs):
+        return _native.stored_matrices(pairs.matrix[:, pairs.columns])
+    return _native.python_matrices(Selections(gram.exact), len(gram))
+
+
+@dataclass(frozen=True)
+class Selections:
+    """Pairs between selections of the samples of a Gram matrix, as the core asks for them."""
+
+    gram: Gram
+
+    def between(self, rows: Array, columns: Array) -> Pairs:
+        samples = self.gram.samples
+        if len(rows) == len(columns) == len(samples):
+            return self.gram.pairs
+        x = samples.take(rows)
+        return self.gram.kernel.bind(x, x if rows is columns else samples.take(columns))
+
+
+def single_error(pairs: NativePairs) -> float:
+    """A bound on the error of an entry computed in float32; infinity where none is known."""
+    Op, Pair = _native.Op, _native.Pair
+    size = float(pairs.largest())
+    # The reduction: sums of terms of one sign are accurate relatively, dot products relative to the norms.
+    relative = pairs.pair not in (Pair.dot, Pair.squared_distance)
+    error = SINGLE * size
+    for op, a, b, _ in pairs.steps:
+        if op == Op.affine:
+            error, size = abs(a) * error, abs(a) * size + abs(b)
+        elif op == Op.integer:
+            error, size = a * size ** (a - 1) * error if a else 0.0, size**a
+        elif op == Op.exp and a < 0 and (relative or pairs.rate > 0):
+            error, size = 2 * SINGLE, 1.0  # D e^-D is below 1/2; squared distances are repaired where they cancel
+        elif op == Op.tanh:
+            error, size = error + SINGLE, 1.0
+        else:
+            return np.inf
+    return error
