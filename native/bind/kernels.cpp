@@ -25,6 +25,7 @@ template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::device::c
 template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Values2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 using mercer::python::Rows;
@@ -63,6 +64,22 @@ template <class T> class Bound {
         nb::gil_scoped_release release;
         pairs_ = mercer::bind(x_.source, z_.source, formula, frame);
     }
+    // The columns of another, packed once, against other rows.
+    Bound(Rows<T> x, const Bound& other) : x_(std::move(x)), z_(other.z_) {
+        if (z_.source.columns != x_.source.columns) throw std::invalid_argument("rows of different lengths");
+        nb::gil_scoped_release release;
+        pairs_ = other.pairs_->with_rows(x_.source);
+    }
+    bool empty() const { return !pairs_; }
+    void product(Values2 weights, Positions starts, nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) const {
+        const Index rows = x_.source.rows, columns = z_.source.rows, outputs = Index(weights.shape(1));
+        if (Index(weights.shape(0)) != columns || Index(out.shape(0)) != rows || out.shape(1) != starts.shape(0) ||
+            Index(out.shape(2)) != outputs)
+            throw std::invalid_argument("weights need a row per column, out one entry per row, segment and output");
+        const std::vector<Index> first(starts.data(), starts.data() + starts.shape(0));
+        nb::gil_scoped_release release;
+        mercer::product(*pairs_, rows, columns, weights.data(), outputs, first, out.data());
+    }
     void fill(std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) const {
         const Index rows = Index(out.shape(0)), columns = Index(out.shape(1));
         if (out.stride(1) != 1 && columns > 1) throw std::invalid_argument("out must have contiguous rows");
@@ -98,7 +115,17 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
           "columns"_a);
     nb::class_<Bound<T>>(m, pairs)
         .def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
-        .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert());
+        .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert())
+        .def("product", &Bound<T>::product, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
+        // None where binding anew costs as little.
+        .def(
+            "with_rows",
+            [](const Bound<T>& self, const Rows<T>& x) -> std::optional<Bound<T>*> {
+                auto other = std::make_unique<Bound<T>>(x, self);
+                if (other->empty()) return std::nullopt;
+                return other.release();
+            },
+            "x"_a, nb::rv_policy::take_ownership);
     m.def(
         "bind",
         [](const Rows<T>& x, const Rows<T>& z, const mercer::Formula& f, std::optional<Values<double>> shift,

@@ -65,16 +65,18 @@ template <class T> class DensePairs final : public Pairs<T> {
         }
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
         const Index panels = ceil_div(z.rows, isa_.nr);
-        panels_.reserve(std::size_t(panels * d_ * isa_.nr) + 1);
-        squares_.reserve(std::size_t(panels * isa_.nr));
-        largest_.resize(std::size_t(panels));
+        auto packed = std::make_shared<Packed>();
+        packed_ = packed;
+        packed->panels.reserve(std::size_t(panels * d_ * isa_.nr) + 1);
+        packed->squares.reserve(std::size_t(panels * isa_.nr));
+        packed->largest.resize(std::size_t(panels));
         parallel(panels, [&](long p) {
             T* row = scratch<T>().row.reserve(d_);
             pack(z_, frame_, [&](Index j) { return p * isa_.nr + j; }, z_.rows - p * isa_.nr, isa_.nr, panel(p), row);
             if (!distances_) return;
-            T* squares = squares_.data() + p * isa_.nr;
+            T* squares = packed->squares.data() + p * isa_.nr;
             isa_.column_squares(d_, panel(p), squares);
-            largest_[p] = checked(*std::max_element(squares, squares + isa_.nr));
+            packed->largest[p] = checked(*std::max_element(squares, squares + isa_.nr));
         });
     }
 
@@ -136,6 +138,14 @@ template <class T> class DensePairs final : public Pairs<T> {
 
     Index grain() const override { return isa_.strip; }
 
+    std::unique_ptr<Pairs<T>> with_rows(const Source<T>& x) const override {
+        auto other = std::make_unique<DensePairs>(*this);
+        other->x_ = x;
+        other->frame_ = {other->shift_.empty() ? nullptr : other->shift_.data(),
+                         other->scale_.empty() ? nullptr : other->scale_.data()};
+        return other;
+    }
+
   private:
     struct RowStrip {
         Index count;
@@ -157,7 +167,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         return square;
     }
 
-    T* panel(Index p) const { return panels_.data() + p * d_ * isa_.nr; }
+    T* panel(Index p) const { return packed_->panels.data() + p * d_ * isa_.nr; }
 
     template <class Which> RowStrip pack_rows(Which which, Index count) const {
         Scratch<T>& s = scratch<T>();
@@ -220,8 +230,8 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Step *step = formula_.steps.data(), *end = step + formula_.steps.size();
         if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
         const T* row_squares = rows.squares + p * isa_.mr;
-        const T* column_squares = squares_.data() + q * isa_.nr;
-        const double limit = unreliable_below(double(rows.largest[p]) + double(largest_[q]));
+        const T* column_squares = packed_->squares.data() + q * isa_.nr;
+        const double limit = unreliable_below(double(rows.largest[p]) + double(packed_->largest[q]));
         if (limit <= 0) return isa_.distances(live, row_squares, column_squares, step, end, sums);
         isa_.distances(live, row_squares, column_squares, nullptr, nullptr, sums);
         repair(rows, which, p, q, live, limit, sums);
@@ -250,7 +260,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
         const T* row_squares = rows.squares + p * isa_.mr;
-        const T* column_squares = squares_.data() + q * nr;
+        const T* column_squares = packed_->squares.data() + q * nr;
         const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
         Originals originals(*this, q, columns);
         for (int i = 0; i < live; ++i)
@@ -324,9 +334,14 @@ template <class T> class DensePairs final : public Pairs<T> {
     double growth_;
     bool distances_;
     std::vector<double> shift_, scale_;
-    std::vector<T> direct_scale_, largest_;
+    std::vector<T> direct_scale_;
     Frame frame_;
-    Buffer<T> panels_, squares_;
+    // The columns: panels, sums of squares of each sample, and the largest of each panel.
+    struct Packed {
+        Buffer<T> panels, squares;
+        std::vector<T> largest;
+    };
+    std::shared_ptr<const Packed> packed_;
 };
 
 } // namespace

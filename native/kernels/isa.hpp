@@ -36,6 +36,9 @@ template <class T> struct Isa {
     // sum (scale (x - z))^2 by differences; scale may be null.
     T (*direct)(std::ptrdiff_t depth, const T* x, const T* z, const T* scale);
     void (*apply)(const Step* step, const Step* end, T* values, std::size_t n);
+    // out[i][o] += sum_j block[i * stride + j] weights[j * padded + o], for o < padded, which is 1 or a multiple of 8.
+    void (*multiply)(std::ptrdiff_t rows, std::ptrdiff_t n, const T* block, std::ptrdiff_t stride,
+                     const double* weights, std::ptrdiff_t padded, double* out, std::ptrdiff_t out_stride);
 };
 
 template <class T> struct Scans; // of the SMO solver, see solvers/scan.hpp

@@ -25,6 +25,9 @@ template <class T> class Pairs {
     using Visit = std::function<void(Index r, Index count, Index j0, Index j1, const T* block, Index stride)>;
     virtual void stream(const Index* index, Index rows, Index first_column, Index last_column,
                         const Visit& visit) const;
+    // The same columns against other rows, whose memory must outlive the result; null where there is nothing to gain
+    // over a new bind().
+    virtual std::unique_ptr<Pairs<T>> with_rows(const Source<T>&) const { return nullptr; }
     // Columns come in multiples of this at the best speed.
     virtual Index grain() const { return 256; }
 };
@@ -39,6 +42,12 @@ template <class T>
 std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
 template <class T>
 std::unique_ptr<Pairs<T>> bind_sparse(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
+
+// out[(i * segments + s) * outputs + o] = sum over the columns j of segment s of k(x_i, z_j) weights[j * outputs + o];
+// segment s begins at starts[s] and ends where the next begins, the last at `columns`.
+template <class T>
+void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
+             const std::vector<Index>& starts, double* out);
 
 // True if the inverted index is expected to need less time than dense panels, or dense panels too much memory.
 template <class T> bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t(2) << 20;
 constexpr std::align_val_t kAlignment{kHugePage};
-constexpr std::size_t kMost = 8; // slabs kept
+constexpr std::size_t kMost = 8;                       // slabs kept
+constexpr std::size_t kSmall = std::size_t(32) << 20; // not worth a word to the system
 
 std::mutex g_mutex;
 std::vector<std::pair<std::size_t, void*>> g_kept;
@@ -55,7 +56,7 @@ void* Slab::reserve(std::size_t bytes) {
 void Slab::release() {
     if (!data_) return;
 #if defined(__linux__) && defined(MADV_FREE)
-    madvise(data_, size_, MADV_FREE);
+    if (size_ > kSmall) madvise(data_, size_, MADV_FREE);
 #endif
     std::lock_guard lock(g_mutex);
     g_kept.emplace_back(size_, data_);

@@ -38,19 +38,25 @@ double best_bias(const Problem& problem, int group, const double* f, double tota
     if (std::isinf(low)) low = high;
     if (std::isinf(high)) high = low;
     if (std::isinf(low)) return 0;
-    double mass = std::abs(total);
-    for (Index p = 0; p < problem.count; ++p)
+    // Most responses are the same at both ends of the bracket, and so everywhere in it.
+    double mass = std::abs(total), fixed = 0;
+    std::vector<Index> varying;
+    for (Index p = 0; p < problem.count; ++p) {
+        if (problem.group_of(p) != group) continue;
         for (double bound : {problem.lower[p], problem.upper[p]})
             if (std::isfinite(bound)) mass += std::abs(bound);
-    // The largest b with sum >= limit (or the least with sum <= limit, which is the same but for what is equal).
+        const double u = problem.q[p] - f[p], there = response(problem, p, u - low);
+        if (there == response(problem, p, u - high))
+            fixed += std::clamp(there, -1e300, 1e300);
+        else
+            varying.push_back(p);
+    }
     auto crossing = [&](double limit, double below, double above) {
         for (int round = 0; round < 200; ++round) {
             const double middle = below + 0.5 * (above - below);
             if (!(middle > below && middle < above)) break;
-            double sum = 0;
-            for (Index p = 0; p < problem.count; ++p)
-                if (problem.group_of(p) == group)
-                    sum += std::clamp(response(problem, p, problem.q[p] - f[p] - middle), -1e300, 1e300);
+            double sum = fixed;
+            for (Index p : varying) sum += std::clamp(response(problem, p, problem.q[p] - f[p] - middle), -1e300, 1e300);
             (sum > limit ? below : above) = middle;
         }
         return below + 0.5 * (above - below);

@@ -29,9 +29,9 @@ double env(const char* name, double otherwise) {
 
 template <class T> class Decomposition {
   public:
-    Decomposition(const Gram<T>& gram, const Problem& problem, const double* total, const Settings& settings, double* a,
+    Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total, const Settings& settings, double* a,
                   Index number)
-        : problem_(problem), total_(total), settings_(settings), rows_(gram, problem, settings.budget), a_(a), number_(number),
+        : problem_(problem), total_(total), settings_(settings), rows_(gram, problem, squares, settings.budget), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0) {}
 
     // The product with the coefficients as they are.
@@ -116,7 +116,10 @@ template <class T> class Decomposition {
         std::vector<Index> columns(working.size());
         for (std::size_t i = 0; i < working.size(); ++i) columns[i] = rows_.column(working[i]);
         block_.choose(problem_, working);
-        rows_.square(columns, block_.matrix(), block_.stride());
+        if (whole && rows_.size() == problem_.count)
+            rows_.whole(block_.matrix(), block_.stride());
+        else
+            rows_.square(columns, block_.matrix(), block_.stride());
         return working;
     }
 
@@ -197,9 +200,9 @@ template <class T> class Decomposition {
 } // namespace
 
 template <class T>
-Solved decompose(const Gram<T>& gram, const Problem& problem, const double* total, const Settings& settings,
-                 bool started, double* a, double* f, Index number) {
-    Decomposition<T> decomposition(gram, problem, total, settings, a, number);
+Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
+                 const Settings& settings, bool started, double* a, double* f, Index number) {
+    Decomposition<T> decomposition(gram, squares, problem, total, settings, a, number);
     Solved solved;
     if (started)
         decomposition.start(f);
@@ -215,9 +218,9 @@ Solved decompose(const Gram<T>& gram, const Problem& problem, const double* tota
     return solved;
 }
 
-template Solved decompose(const Gram<float>&, const Problem&, const double*, const Settings&, bool, double*, double*,
-                          Index);
-template Solved decompose(const Gram<double>&, const Problem&, const double*, const Settings&, bool, double*, double*,
-                          Index);
+template Solved decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&, bool,
+                          double*, double*, Index);
+template Solved decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&, bool,
+                          double*, double*, Index);
 
 } // namespace mercer

@@ -8,6 +8,7 @@
 
 #include "gram/gram.hpp"
 #include "solvers/problem.hpp"
+#include "solvers/rows.hpp"
 
 #include <functional>
 #include <vector>
@@ -42,10 +43,10 @@ struct Solved {
     Index steps = 0, rounds = 0, computed = 0;
 };
 
-// a: feasible coefficients, improved in place. f: K a for each coefficient's sample, with `started` given, else made
+// squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each coefficient's sample, with `started` given, else made
 // here; on return it belongs to a, whatever happened. Both have problem.count entries.
 template <class T>
-Solved decompose(const Gram<T>& gram, const Problem& problem, const double* total, const Settings& settings,
-                 bool started, double* a, double* f, Index number = 0);
+Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
+                 const Settings& settings, bool started, double* a, double* f, Index number = 0);
 
 } // namespace mercer

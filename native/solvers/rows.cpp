@@ -4,6 +4,7 @@
 #include "threads/pool.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -19,10 +20,75 @@ constexpr double kGather = 8;
 // A problem whose samples lie in more pieces than this gets a matrix of its own.
 constexpr std::size_t kPieces = 4;
 
+std::vector<Range> runs(const std::vector<Index>& samples) {
+    std::vector<Range> result;
+    for (Index c = 0; c < Index(samples.size()); ++c) {
+        const Index shift = samples[std::size_t(c)] - c;
+        if (result.empty() || result.back().shift != shift)
+            result.push_back({c, c + 1, shift});
+        else
+            result.back().last = c + 1;
+    }
+    return result;
+}
+
+// out[j][i] = out[i][j] below the diagonal block by block, so that both sides stay in the cache.
+template <class T> void mirror(Index rows, Index columns, const T* from, T* to, Index stride) {
+    constexpr Index kTile = 32;
+    for (Index i0 = 0; i0 < rows; i0 += kTile)
+        for (Index j0 = 0; j0 < columns; j0 += kTile)
+            for (Index j = j0; j < std::min(columns, j0 + kTile); ++j)
+                for (Index i = i0; i < std::min(rows, i0 + kTile); ++i) to[j * stride + i] = from[i * stride + j];
+}
+
+// The matrix among `count` consecutive samples: strips right of the diagonal, and their mirror images.
+template <class T> void fill_symmetric(const Pairs<T>& pairs, Index first, Index count, T* out, Index stride) {
+    const Index height = std::max<Index>(1, std::min<Index>(count, 96));
+    parallel((count + height - 1) / height, [&](long t) {
+        const Index i0 = t * height, i1 = std::min(count, i0 + height);
+        T* strip = out + i0 * stride;
+        pairs.fill(nullptr, first + i0, i1 - i0, first + i0, first + count, strip + i0, stride);
+        mirror(i1 - i0, count - i1, strip + i1, out + i1 * stride + i0, stride);
+    });
+}
+
 } // namespace
 
 template <class T>
-Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, std::size_t budget) : gram_(gram) {
+Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget) : gram_(gram) {
+    std::map<std::pair<Index, Index>, int> uses;
+    for (const Problem* problem : problems) {
+        std::vector<Index> samples;
+        for (Index p = 0; p < problem->count; ++p) samples.push_back(problem->sample_of(p));
+        for (const Range& r : runs(samples)) ++uses[{r.first + r.shift, r.last + r.shift}];
+    }
+    for (const auto& [run, count] : uses) {
+        const auto length = std::size_t(run.second - run.first);
+        const std::size_t bytes = length * length * sizeof(T);
+        if (count < 2 || bytes_ + bytes > budget) continue;
+        bytes_ += bytes;
+        squares_.emplace_back();
+        squares_.back().first = run.first;
+        squares_.back().last = run.second;
+    }
+}
+
+template <class T> const T* Squares<T>::among(Index first, Index last) const {
+    for (const Square& square : squares_) {
+        if (square.first != first || square.last != last) continue;
+        std::call_once(square.once, [&] {
+            const Index n = last - first;
+            square.memory.reserve(std::size_t(n * n) * sizeof(T));
+            fill_symmetric(gram_.all(), first, n, static_cast<T*>(square.memory.data()), n);
+        });
+        return static_cast<const T*>(square.memory.data());
+    }
+    return nullptr;
+}
+
+template <class T>
+Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, const Squares<T>* squares, std::size_t budget)
+    : gram_(gram), squares_(squares) {
     std::vector<Index> where(static_cast<std::size_t>(gram.size()), -1);
     bool plain = true;
     for (Index p = 0; p < problem.count; ++p) {
@@ -34,13 +100,7 @@ Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, std::size_t budget) :
         column_.resize(std::size_t(problem.count));
         for (Index p = 0; p < problem.count; ++p) column_[std::size_t(p)] = where[std::size_t(problem.sample_of(p))];
     }
-    for (Index c = 0; c < size(); ++c) {
-        const Index shift = samples_[std::size_t(c)] - c;
-        if (ranges_.empty() || ranges_.back().shift != shift)
-            ranges_.push_back({c, c + 1, shift});
-        else
-            ranges_.back().last = c + 1;
-    }
+    ranges_ = runs(samples_);
     if (ranges_.size() > kPieces) {
         own_ = gram.between(samples_, samples_);
         ranges_ = {{0, size(), 0}};
@@ -77,6 +137,25 @@ template <class T> void Rows<T>::square(const std::vector<Index>& columns, T* ou
         const Index own = std::lower_bound(missing.begin(), missing.end(), Index(r)) - missing.begin();
         for (Index j = 0; j < m; ++j) to[missing[std::size_t(j)]] = fresh.data()[own * m + j];
     });
+}
+
+template <class T> void Rows<T>::whole(T* out, Index stride) const {
+    if (own_) return own_->fill_symmetric(out, stride);
+    const Pairs<T>& pairs = gram_.all();
+    for (const Range& r : ranges_) {
+        const Index n = r.last - r.first;
+        T* diagonal = out + r.first * stride + r.first;
+        if (const T* known = squares_ ? squares_->among(r.first + r.shift, r.last + r.shift) : nullptr)
+            for (Index i = 0; i < n; ++i) std::copy_n(known + i * n, n, diagonal + i * stride);
+        else
+            fill_symmetric(pairs, r.first + r.shift, n, diagonal, stride);
+        for (const Range& s : ranges_) {
+            if (s.first <= r.first) continue;
+            T* block = out + r.first * stride + s.first;
+            pairs.fill(nullptr, r.first + r.shift, n, s.first + s.shift, s.last + s.shift, block, stride);
+            mirror(n, s.last - s.first, block, out + s.first * stride + r.first, stride);
+        }
+    }
 }
 
 // Gives every missing row a slot that is free or was not used in this round, while there are any.
@@ -160,6 +239,8 @@ void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>&
     });
 }
 
+template class Squares<float>;
+template class Squares<double>;
 template class Rows<float>;
 template class Rows<double>;
 

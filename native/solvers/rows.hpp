@@ -7,19 +7,48 @@
 #include "solvers/problem.hpp"
 
 #include <cstddef>
+#include <deque>
+#include <mutex>
 #include <vector>
 
 namespace mercer {
 
+// The matrices among runs of consecutive samples that several problems have in common (a class, in all its pairs), each
+// computed when first asked for and kept. Threads may share it.
+template <class T> class Squares {
+  public:
+    // Keeps at most `budget` bytes, for the runs that are in more than one problem.
+    Squares(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget);
+    std::size_t bytes() const { return bytes_; }
+    // Row r at result + r * (last - first), or null if this run is not kept.
+    const T* among(Index first, Index last) const;
+
+  private:
+    struct Square {
+        Index first, last;
+        mutable std::once_flag once;
+        mutable Slab memory;
+    };
+    const Gram<T>& gram_;
+    std::deque<Square> squares_;
+    std::size_t bytes_ = 0;
+};
+
+struct Range { // columns first .. last - 1 are the samples first + shift ..
+    Index first, last, shift;
+};
+
 template <class T> class Rows {
   public:
     // The columns are the distinct samples of the problem. At most `budget` bytes of rows are kept.
-    Rows(const Gram<T>& gram, const Problem& problem, std::size_t budget);
+    Rows(const Gram<T>& gram, const Problem& problem, const Squares<T>* squares, std::size_t budget);
 
     Index size() const { return Index(samples_.size()); }
     Index column(Index p) const { return column_.empty() ? p : column_[std::size_t(p)]; }
     // out[r * stride + c] = K between two of these columns.
     void square(const std::vector<Index>& columns, T* out, Index stride) const;
+    // The same for all columns.
+    void whole(T* out, Index stride) const;
     // f += K[:, moved] delta, in double precision.
     void update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f);
 
@@ -27,9 +56,6 @@ template <class T> class Rows {
     Index capacity() const { return capacity_; }
 
   private:
-    struct Range { // columns first .. last - 1 are the samples first + shift ..
-        Index first, last, shift;
-    };
     const T* kept(Index column) const {
         const Index slot = slots_[std::size_t(column)];
         return slot < 0 ? nullptr : memory() + slot * stride_;
@@ -37,6 +63,7 @@ template <class T> class Rows {
     void claim(const std::vector<Index>& missing);
 
     const Gram<T>& gram_;
+    const Squares<T>* squares_;
     std::unique_ptr<Pairs<T>> own_; // if the samples lie in too many pieces for gram.all()
     std::vector<Index> samples_; // of each column
     std::vector<Index> column_;  // of each coefficient; empty: its own number

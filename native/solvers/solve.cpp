@@ -28,13 +28,18 @@ void add(Solved& total, const Solved& more) {
     total.computed += more.computed;
 }
 
-void solve_one(const Matrices& matrices, Task& task, const Settings& settings, Index number) {
+struct Shared {
+    std::unique_ptr<Squares<float>> single;
+    std::unique_ptr<Squares<double>> exact;
+};
+
+void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
     bool started = false;
     task.begun = true;
     if (matrices.single && single_may_do(problem, matrices.single->error(), settings.tol)) {
         task.bits = 32;
-        task.solved = decompose(*matrices.single, problem, task.total, settings, false, task.a, task.f, number);
+        task.solved = decompose(*matrices.single, shared.single.get(), problem, task.total, settings, false, task.a, task.f, number);
         sharpen(*matrices.exact, problem, task.a, task.f, matrices.single->error());
         task.certificate = certify(problem, task.a, task.f, task.total);
         task.finished = task.certificate.violation <= settings.tol || task.solved.status == Status::step_limit ||
@@ -46,7 +51,7 @@ void solve_one(const Matrices& matrices, Task& task, const Settings& settings, I
     task.bits = 64;
     Settings rest = settings;
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
-    add(task.solved, decompose(*matrices.exact, problem, task.total, rest, started, task.a, task.f, number));
+    add(task.solved, decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, started, task.a, task.f, number));
     task.certificate = certify(problem, task.a, task.f, task.total);
     task.finished = true;
 }
@@ -71,15 +76,24 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         const double own = double(tasks[i].problem.count) * double(tasks[i].problem.count);
         (own * 2 * thread_count() > work ? alone : together).push_back(i);
     }
-    for (std::size_t i : alone) solve_one(matrices, tasks[i], settings, Index(i));
+    for (std::size_t i : alone) solve_one(matrices, {}, tasks[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(), [&](std::size_t i, std::size_t j) {
         return tasks[i].problem.count > tasks[j].problem.count;
     });
+    // Half of the memory is for what the problems have in common, the rest for the threads in equal parts.
+    std::vector<const Problem*> problems;
+    for (std::size_t i : together) problems.push_back(&tasks[i].problem);
+    Shared shared;
     Settings own = settings;
+    if (matrices.single)
+        shared.single = std::make_unique<Squares<float>>(*matrices.single, problems, own.budget / 2);
+    else
+        shared.exact = std::make_unique<Squares<double>>(*matrices.exact, problems, own.budget / 2);
+    own.budget -= shared.single ? shared.single->bytes() : shared.exact->bytes();
     own.budget /= std::size_t(thread_count());
     parallel(long(together.size()), [&](long k) {
         const std::size_t i = together[std::size_t(k)];
-        solve_one(matrices, tasks[i], own, Index(i));
+        solve_one(matrices, shared, tasks[i], own, Index(i));
     });
 }
 

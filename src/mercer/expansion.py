@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import chunks
+from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
 from mercer.samples import Samples
 
@@ -45,9 +46,24 @@ class Expansion:
 
     def __call__(self, X: Any) -> Vector:
         """f at every sample of X; kernel values are computed in blocks and forgotten."""
+        V = self.coefficients
+        columns = V[:, None] if V.ndim == 1 else V
+        values = self._pairs(X).by_segment(columns, np.zeros(1, dtype=np.int64))[:, 0]
+        return np.asarray((values[:, 0] if V.ndim == 1 else values) + self.bias)
+
+    def _pairs(self, X: Any) -> Pairs:
+        """The kernel between X and the samples, which are prepared for it once."""
         self.kernel.check_resolved()
         pairs = self.kernel.bind(self.kernel.samples(X), self.samples)
-        return np.asarray(pairs.product(self.coefficients) + self.bias)
+        pairs.share(self._prepared)
+        return pairs
+
+    @cached_property
+    def _prepared(self) -> Pairs:
+        return self.kernel.bind(self.samples, self.samples)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
 
     def by_segment(self, X: Any, starts: Any) -> Vector:
         """The sums over consecutive segments of the samples, of shape (rows of X, segments, outputs), without the bias.
@@ -60,16 +76,9 @@ class Expansion:
         array([[[ 8.],
                 [-2.]]])
         """
-        pairs = self.kernel.bind(self.kernel.samples(X), self.samples)
-        ends = [*starts[1:], len(self)]
-        out = np.zeros((pairs.shape[0], len(starts), self.coefficients.shape[1]))
-        for rows in chunks(pairs.shape[0], pairs.shape[1] * pairs.dtype.itemsize):
-            block = pairs.block(rows, slice(0, pairs.shape[1]))
-            for s, (start, end) in enumerate(zip(starts, ends, strict=True)):
-                out[rows, s] = block[:, start:end] @ self.coefficients[start:end]
-        return out
+        return self._pairs(X).by_segment(self.coefficients, np.asarray(starts, dtype=np.int64))
 
     def norm(self) -> Vector:
         """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""
-        product = self.kernel.bind(self.samples, self.samples).product(self.coefficients)
+        product = self._prepared.product(self.coefficients)
         return np.asarray(np.sqrt(np.maximum(np.sum(self.coefficients * product, axis=0), 0.0)))

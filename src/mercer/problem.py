@@ -153,9 +153,9 @@ def hinge(y: Vector, C: Any, sample: NDArray[np.int64] | None = None) -> Problem
     >>> p.lower, p.upper
     (array([  0., -10.]), array([10.,  0.]))
     """
-    end = np.where(y > 0, C, -np.asarray(C, dtype=np.float64))
     q = np.asarray(y, dtype=np.float64)
-    return Problem(q=q, lower=np.minimum(end, 0), upper=np.maximum(end, 0), total=0.0, sample=sample)
+    end = q * C
+    return Problem(q=q, lower=np.minimum(end, 0.0), upper=np.maximum(end, 0.0), total=0.0, sample=sample)
 
 
 def squared_hinge(y: Vector, C: Any) -> Problem:

@@ -109,6 +109,21 @@ class Pairs(ABC):
                 out[rows.stop :] += block[:, shape[0] :].T @ V[rows]
         return out
 
+    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
+        """The products of segments of columns with their rows of V, of shape (rows, segments, columns of V).
+
+        Segment s begins at ``starts[s]`` and ends where the next begins.
+        """
+        out = np.zeros((self.shape[0], len(starts), V.shape[1]))
+        for rows in chunks(self.shape[0], self.shape[1] * self.dtype.itemsize):
+            block = self.block(rows, slice(0, self.shape[1]))
+            for s, segment in enumerate(np.split(np.arange(self.shape[1]), starts[1:])):
+                out[rows, s] = block[:, segment] @ V[segment]
+        return out
+
+    def share(self, other: Pairs) -> None:
+        """Takes over what another, bound to the same columns, has prepared of them; nothing, if there is nothing."""
+
     def adjust(
         self, inner: Pairs, out: Array, rows: Rows, columns: slice, change: Callable[[Array, Rows, slice], None]
     ) -> None:
@@ -147,6 +162,16 @@ class NativePairs(Pairs):
             x_rows = x.rows()
             self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, self.shift(), self.scale)
         return self._bound
+
+    def share(self, other: Pairs) -> None:
+        """Takes over the packed columns of another, which must be bound to the same samples by the same kernel."""
+        if self._bound is None and isinstance(other, NativePairs) and other.dtype == self.dtype:
+            self._bound = other.bound.with_rows(self.x.astype(self.dtype).rows())
+
+    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
+        out = np.empty((self.shape[0], len(starts), V.shape[1]))
+        self.bound.product(np.ascontiguousarray(V, dtype=np.float64), starts, out)
+        return out
 
     def shift(self) -> NDArray[np.float64] | None:
         """The point that squared distances are taken around, so that less of them cancels."""

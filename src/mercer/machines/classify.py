@@ -131,9 +131,11 @@ class SupportClassifier(ClassifierMixin, SupportMachine):  # type: ignore[misc]
         ]
 
     def _posed(self, training: Training, sign: Vector, sample: Positions | None) -> Problem:
-        which = slice(None) if sample is None else sample
-        weight = training.weight[which]
-        return self._problem(sign, weight, weight * self.class_weight_[training.target[which]], sample)
+        weight = training.weight if sample is None else training.weight[sample]
+        if self.class_weight is None:
+            return self._problem(sign, weight, weight, sample)
+        target = training.target if sample is None else training.target[sample]
+        return self._problem(sign, weight, weight * self.class_weight_[target], sample)
 
     def _problems(self, training: Training) -> list[Problem]:
         return [self._posed(training, sign, sample) for sample, sign in self._contests(training.target)]

@@ -1,0 +1,126 @@
+"""SVC and NuSVC: classes, margins, votes and probabilities."""
+
+import numpy as np
+import pytest
+import sklearn.svm
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import scale
+
+from mercer import SVC, NuSVC
+from mercer.kernels import Gaussian, Linear
+from mercer.machines.probability import coupled, sigmoid
+from mercer.solvers import NotSeparableError
+
+X, y = load_iris(return_X_y=True)
+X = scale(X)
+
+
+def test_hard_margin_separates_with_the_widest_margin():
+    points, side = np.array([[-2.0, 0], [-1, 1], [-1, -1], [1, 0], [3, 1]]), np.array([0, 0, 0, 1, 1])
+    machine = SVC(C=np.inf, kernel=Linear(), tol=1e-9).fit(points, side)
+    np.testing.assert_allclose(machine.coef_, [[1.0, 0.0]], atol=1e-8)
+    np.testing.assert_allclose(machine.intercept_, 0, atol=1e-8)
+    np.testing.assert_allclose(np.abs(machine.decision_function(points))[1:4], 1, atol=1e-8)
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2, 4)])
+def test_a_hard_margin_that_does_not_exist_is_refused(weight):
+    with pytest.raises(NotSeparableError, match="grows without bound"):
+        SVC(C=np.inf, kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], sample_weight=weight)
+
+
+@pytest.mark.parametrize("cls", [SVC, NuSVC])
+def test_one_against_the_rest_is_decided_by_distance(cls):
+    parameters = dict(kernel=Gaussian(1.0), tol=1e-8, **({"nu": 0.2} if cls is NuSVC else {}))
+    machine = cls(**parameters, strategy="ovr").fit(X, y)
+    apart = OneVsRestClassifier(cls(**parameters)).fit(X, y)
+    distances = np.stack([e.decision_function(X) / e.expansion_.norm() for e in apart.estimators_], axis=1)
+    np.testing.assert_allclose(machine.decision_function(X), distances, atol=1e-5)
+    np.testing.assert_array_equal(machine.predict(X), distances.argmax(axis=1))
+    assert machine.dual_coef_.shape == (3, len(machine.support_))
+    assert len(machine.certificate_) == 3
+    assert cls(strategy="ovr").fit(X[:100], y[:100]).dual_coef_.shape[0] == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*probability:FutureWarning")
+@pytest.mark.parametrize("parameters", [dict(decision_function_shape="ovo"), dict(probability=True)])
+def test_one_against_the_rest_has_no_pairs(parameters):
+    with pytest.raises(ValueError, match="strategy='ovo'"):
+        SVC(strategy="ovr", **parameters).fit(X, y)
+
+
+def test_class_weights():
+    for class_weight in ({0: 0.1, 2: 5.0}, "balanced"):
+        ours = SVC(class_weight=class_weight, tol=1e-7, decision_function_shape="ovo").fit(X[10:], y[10:])
+        peer = sklearn.svm.SVC(class_weight=class_weight, tol=1e-7, decision_function_shape="ovo").fit(X[10:], y[10:])
+        np.testing.assert_array_equal(ours.class_weight_, peer.class_weight_)
+        np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array(["a", "b", "c"]), np.array([2.0, 5.0, 7.0]), np.array([True, False, False])]
+)
+def test_labels_of_any_kind(labels):
+    machine = SVC().fit(X, labels[y])
+    np.testing.assert_array_equal(machine.classes_, np.unique(labels))
+    assert machine.score(X, labels[y]) > 0.95
+    assert SVC().fit(X, list(labels[y])).predict(X[:1])[0] == labels[0]
+
+
+def test_classes_lost_by_weights_are_refused():
+    weight = np.where(y == 1, 0.0, 1.0)
+    with pytest.raises(ValueError, match="no sample of class 1"):
+        SVC().fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="belong to the same class"):
+        SVC().fit(X, y, sample_weight=np.where(y == 1, 1.0, 0.0))
+    with pytest.raises(ValueError, match="nu is infeasible"):
+        NuSVC().fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="nu is infeasible"):
+        NuSVC(nu=0.9).fit(X[40:], y[40:])
+    with pytest.raises(ValueError, match="greater than one"):
+        SVC().fit(X, np.zeros(len(y)))
+
+
+def test_nu_bounds_the_errors_from_above_and_the_support_vectors_from_below():
+    points, side = make_blobs(300, centers=2, cluster_std=4.0, random_state=0)
+    for nu in (0.1, 0.4):
+        machine = NuSVC(nu=nu, tol=1e-6).fit(points, side)
+        sign = np.where(side == 1, 1, -1)
+        errors = (sign * machine.decision_function(points) < 1 - 1e-4).mean()
+        assert errors <= nu + 1e-9
+        assert len(machine.support_) / len(points) >= nu - 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:.*probability:FutureWarning")
+@pytest.mark.parametrize("cls", [SVC, NuSVC])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_reproducible_and_like_scikit_learns(cls, classes):
+    rows, target = X[y < classes][:, :2], y[y < classes]
+    machine = cls(probability=True, random_state=3).fit(rows, target)
+    p = machine.predict_proba(rows)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(cls(probability=True, random_state=3).fit(rows, target).predict_proba(rows), p)
+    peer = getattr(sklearn.svm, cls.__name__)(probability=True, random_state=3).fit(rows, target)
+    assert np.abs(p - peer.predict_proba(rows)).mean() < 0.05
+    with pytest.warns(FutureWarning, match="probA_"):
+        assert machine.probA_.shape == peer._probA.shape
+    assert (machine._probA < 0).all()
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    machine.fit(rows, target)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+def test_the_sigmoid_has_the_largest_likelihood():
+    rng = np.random.default_rng(0)
+    f = rng.standard_normal(2000)
+    positive = rng.random(2000) < 1 / (1 + np.exp(-3 * f + 1))
+    A, B = sigmoid(f, positive)
+    assert pytest.approx((-3, 1), abs=0.3) == (A, B)
+
+
+def test_coupling_finds_the_probabilities_behind_consistent_pairs():
+    p = np.array([0.5, 0.2, 0.2, 0.1])
+    r = p[:, None] / (p[:, None] + p)
+    np.fill_diagonal(r, 0)
+    np.testing.assert_allclose(coupled(r[None]), [p], atol=1e-12)

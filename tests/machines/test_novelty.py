@@ -1,0 +1,26 @@
+"""OneClassSVM: inliers, outliers and the share of them."""
+
+import numpy as np
+import pytest
+
+from mercer import OneClassSVM
+from mercer.kernels import Gaussian
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((300, 2))
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.3, 1.0])
+def test_nu_bounds_the_outliers_from_above_and_the_support_vectors_from_below(nu):
+    machine = OneClassSVM(nu=nu, kernel=Gaussian(1.0), tol=1e-8).fit(X)
+    assert (machine.decision_function(X) < -1e-6).mean() <= nu
+    assert len(machine.support_) / len(X) >= nu
+    assert machine.dual_coef_.sum() == pytest.approx(nu * len(X))
+
+
+def test_scores_are_decisions_plus_the_offset():
+    machine = OneClassSVM().fit(X)
+    np.testing.assert_allclose(machine.score_samples(X), machine.decision_function(X) + machine.offset_)
+    assert (machine.offset_ == -machine.intercept_).all()
+    assert machine.predict([[0.0, 0.0], [30.0, 0.0]]).tolist() == [1, -1]
+    assert OneClassSVM().fit_predict(X).dtype == np.intp
