@@ -20,14 +20,11 @@ double response(const Problem& problem, Index p, double u) {
     return std::clamp(a, problem.lower[p], problem.upper[p]);
 }
 
-// What the primal problem charges; infinite where a hard constraint is broken. Breaking one (no bound on the
-// coefficient and no ridge) by `forgiven` costs nothing, since no floating-point solution meets it exactly.
-double loss(const Problem& problem, Index p, double u, double forgiven) {
-    double a = response(problem, p, u);
-    if (std::isinf(a)) {
-        if (std::abs(u) > problem.l1[p] + forgiven) return std::numeric_limits<double>::infinity();
-        a = 0;
-    }
+// What the primal problem charges. No floating-point solution meets a hard constraint (no bound on the coefficient and
+// no ridge) exactly, so it is charged like a soft one whose bound is `most`: if no coefficient of the optimum is larger,
+// the two problems have the same optimum.
+double loss(const Problem& problem, Index p, double u, double most) {
+    const double a = std::clamp(response(problem, p, u), -most, most);
     return u * a - problem.l1[p] * std::abs(a) - 0.5 * problem.ridge[p] * a * a;
 }
 
@@ -79,11 +76,18 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
         result.bias[g] = best_bias(problem, g, f, total[g], slopes.lowest[g], slopes.highest[g]);
         result.primal += result.bias[g] * total[g];
     }
-    double largest = 1;
-    for (Index p = 0; p < problem.count; ++p) largest = std::max(largest, std::abs(problem.q[p]));
+    double most = std::numeric_limits<double>::infinity();
+    for (Index p = 0; p < problem.count; ++p)
+        if (problem.ridge[p] == 0 && (std::isinf(problem.lower[p]) || std::isinf(problem.upper[p]))) most = 0;
+    if (most == 0) {
+        for (Index p = 0; p < problem.count; ++p) most = std::max(most, 2 * std::abs(a[p]));
+        for (Index p = 0; p < problem.count; ++p)
+            for (double bound : {problem.lower[p], problem.upper[p]})
+                if (std::isfinite(bound)) most = std::max(most, std::abs(bound));
+    }
     for (Index p = 0; p < problem.count; ++p) {
         const double b = problem.groups ? result.bias[problem.group_of(p)] : 0.0;
-        result.primal += 0.5 * a[p] * f[p] + loss(problem, p, problem.q[p] - f[p] - b, 1e-8 * largest);
+        result.primal += 0.5 * a[p] * f[p] + loss(problem, p, problem.q[p] - f[p] - b, most);
         result.dual += a[p] * (problem.q[p] - 0.5 * f[p] - 0.5 * problem.ridge[p] * a[p]) - problem.l1[p] * std::abs(a[p]);
     }
     return result;

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 
 namespace mercer {
@@ -19,13 +18,11 @@ namespace {
 // kSmall, or of the number of free coefficients, up to kLarge.
 constexpr Index kWhole = 2048, kSmall = 1024, kLarge = 2048;
 
-struct Timer { const char* n; double t=0; ~Timer(){ if(std::getenv("TRACE")) fprintf(stderr,"      %s %.4f\n",n,t);} };
-double now_(){ return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-struct In { Timer& t; double s=now_(); ~In(){ t.t+=now_()-s; } };
-double env(const char* name, double otherwise) {
-    const char* text = std::getenv(name);
-    return text ? std::atof(text) : otherwise;
-}
+// Steps on one block before the slopes are found anew in double precision.
+constexpr Index kLeastSteps = 20000, kStepsEach = 100;
+
+// Convex hulls closer than this, relative to the size of the samples, are not told apart.
+constexpr double kApart = 1e-5;
 
 template <class T> class Decomposition {
   public:
@@ -52,15 +49,14 @@ template <class T> class Decomposition {
         for (Index p = 0; p < problem_.count; ++p) f[p] = f_[std::size_t(rows_.column(p))];
     }
 
-    Timer t1{"slopes"},t2{"choose"},t3{"inner"},t4{"commit"},t5{"select"};
     Solved run() {
         const auto column = [&](Index p) { return rows_.column(p); };
-        const bool whole = problem_.count <= Index(env("WHOLE", kWhole));
+        const bool whole = problem_.count <= kWhole;
         const double tol = (sizeof(T) == 4 ? 0.9 : 1.0) * settings_.tol;
         double best = std::numeric_limits<double>::infinity();
         Index since = 0;
         for (;; ++solved_.rounds) {
-            {In in{t1}; slopes_.find(problem_, a_, f_.data(), column);}
+            slopes_.find(problem_, a_, f_.data(), column);
             solved_.violation = slopes_.violation;
             poll();
             if (report()) return done(Status::stopped);
@@ -69,14 +65,14 @@ template <class T> class Decomposition {
             // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved.
             if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
             if (since > (whole ? 20 : 500)) return done(Status::stalled);
-            const std::vector<Index>& working = [&]()->const std::vector<Index>&{In in{t2}; return choose(whole);}();
+            const std::vector<Index>& working = choose(whole);
             std::vector<double> a(working.size()), s(working.size());
             for (std::size_t i = 0; i < working.size(); ++i)
                 a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
-            const double inner = whole ? 0.9 * tol : std::max(env("INNER", 0.1) * slopes_.violation, 0.5 * tol);
-            Index limit = std::max<Index>(20000, Index(working.size()) * 100);
+            const double inner = whole ? 0.9 * tol : std::max(0.1 * slopes_.violation, 0.5 * tol);
+            Index limit = std::max(kLeastSteps, Index(working.size()) * kStepsEach);
             if (settings_.max_steps >= 0) limit = std::min(limit, settings_.max_steps - solved_.steps);
-            const Outcome outcome = [&]{In in{t3}; return block_.solve(a, s, inner, limit);}();
+            const Outcome outcome = block_.solve(a, s, inner, limit);
             solved_.steps += outcome.steps;
             since += outcome.steps < limit;
             std::vector<Index> moved;
@@ -86,13 +82,31 @@ template <class T> class Decomposition {
                     moved.push_back(working[i]);
                     delta.push_back(block_.a()[i] - a[i]);
                 }
-            In in4{t4}; if (!moved.empty()) commit(whole, working, moved, delta);
-            if (outcome.unbounded) return done(Status::unbounded);
+            if (!moved.empty()) commit(whole, working, moved, delta);
+            if (outcome.unbounded || endless()) return done(Status::unbounded);
             if (moved.empty()) return done(Status::stalled);
         }
     }
 
   private:
+    // Whether the dual grows without bound: with no bound on the coefficients, |K^(1/2) a| shrinks to nothing beside
+    // the sum of |a|. For a hard margin that is half the distance between the convex hulls of the two classes.
+    bool endless() {
+        double mass = 0, energy = 0;
+        bool hard = false;
+        for (Index p = 0; p < problem_.count; ++p) {
+            const double a = a_[p];
+            if (a == 0) continue;
+            hard = hard || (problem_.ridge[p] == 0 && std::isinf(a > 0 ? problem_.upper[p] : problem_.lower[p]));
+            mass += std::abs(a);
+            energy += a * f_[std::size_t(rows_.column(p))];
+        }
+        if (!hard) return false;
+        for (Index i = 0; i < working_; ++i)
+            radius_ = std::max(radius_, double(block_.matrix()[i * block_.stride() + i]));
+        return energy <= kApart * kApart * radius_ * mass * mass;
+    }
+
     Solved done(Status status) {
         solved_.status = status;
         solved_.computed = rows_.computed();
@@ -105,13 +119,10 @@ template <class T> class Decomposition {
             everything_.resize(std::size_t(problem_.count));
             std::iota(everything_.begin(), everything_.end(), Index(0));
         }
-        Index size = Index(env("SMALL", kSmall));
-        if (!whole) {
-            Index free = 0;
-            for (Index p = 0; p < problem_.count; ++p) free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
-            size = std::clamp<Index>(Index(env("FREE", 1.0) * double(free)), size, Index(env("LARGE", kLarge)));
-        }
-        const std::vector<Index>& working = whole ? everything_ : [&]()->const std::vector<Index>&{In in{t5}; return selection_.next(problem_, a_, slopes_, size);}();
+        Index free = 0;
+        for (Index p = 0; p < problem_.count; ++p) free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
+        const Index size = std::clamp(free, kSmall, kLarge);
+        const std::vector<Index>& working = whole ? everything_ : selection_.next(problem_, a_, slopes_, size);
         working_ = Index(working.size());
         std::vector<Index> columns(working.size());
         for (std::size_t i = 0; i < working.size(); ++i) columns[i] = rows_.column(working[i]);
@@ -193,6 +204,7 @@ template <class T> class Decomposition {
     Block<T> block_;
     std::vector<Index> everything_, place_;
     Index working_ = 0;
+    double radius_ = 0; // the largest entry seen on the diagonal
     std::chrono::steady_clock::time_point reported_;
     Solved solved_;
 };

@@ -58,10 +58,9 @@ def test_class_weights():
         np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "labels", [np.array(["a", "b", "c"]), np.array([2.0, 5.0, 7.0]), np.array([True, False, False])]
-)
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [2.0, 5.0, 7.0], [True, False, False]])
 def test_labels_of_any_kind(labels):
+    labels = np.array(labels)
     machine = SVC().fit(X, labels[y])
     np.testing.assert_array_equal(machine.classes_, np.unique(labels))
     assert machine.score(X, labels[y]) > 0.95
