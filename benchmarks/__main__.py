@@ -1,11 +1,11 @@
-"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [ridge]``."""
+"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [linear] [ridge]``."""
 
 import sys
 
-from benchmarks import kernels, ridge
+from benchmarks import kernels, linear, ridge
 from benchmarks.measure import save
 
-NOUNS = {"kernels": kernels, "ridge": ridge}
+NOUNS = {"kernels": kernels, "linear": linear, "ridge": ridge}
 
 for noun in sys.argv[1:] or NOUNS:
     rows = []

@@ -24,6 +24,19 @@ def test_the_zero_function():
     assert f.norm() == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_segments_add_up(dtype):
+    a = rng.standard_normal((40, 2))
+    f = Expansion.of(Gaussian(1.0), X.astype(dtype), a, 0.5)
+    starts = [0, 11, 11, 30]  # the second segment is empty
+    parts = f.by_segment(Z.astype(dtype), starts)
+    assert parts.shape == (7, 4, 2)
+    K = Gaussian(1.0)(Z, X)
+    np.testing.assert_allclose(parts[:, 0], K[:, :11] @ a[:11], atol=1e-5)
+    np.testing.assert_array_equal(parts[:, 1], 0)
+    np.testing.assert_allclose(parts.sum(axis=1) + 0.5, f(Z.astype(dtype)), atol=1e-5)
+
+
 def test_a_precomputed_kernel_finds_its_columns():
     a = rng.standard_normal(40)
     a[3:30] = 0

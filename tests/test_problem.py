@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import scale
-from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from mercer.kernels import Gaussian
-from mercer.problem import Problem, epsilon_insensitive, hinge, nu_hinge, one_class, squared, squared_hinge
+from mercer.problem import (
+    Problem,
+    epsilon_insensitive,
+    hinge,
+    nu_epsilon,
+    nu_hinge,
+    one_class,
+    squared,
+    squared_hinge,
+)
 from mercer.solvers import certify
 
 GAMMA = 0.02
@@ -26,7 +35,8 @@ def numbers():
 
 
 def certificate_of(problem, X, a):
-    solution = certify(problem, a, Gaussian(gamma=GAMMA).gram(X).exact @ a, 0, 1e-5)
+    product = Gaussian(gamma=GAMMA).gram(X).exact @ problem.by_sample(a, len(X))
+    solution = certify(problem, a, problem.of_samples(product), 0, 1e-5)
     return solution.certificate, solution.bias
 
 
@@ -79,6 +89,76 @@ def test_nu_hinge_is_nu_svc_times_the_margin(classes):
     a = np.where(np.abs(a) * margin > 1 - 1e-9, y, a * margin)  # at the bound means exactly so
     certificate, _ = certificate_of(nu_hinge(y, 0.2), X, a)
     assert certificate.violation < 1e-4
+
+
+def test_nu_hinge_takes_weights_as_bounds(classes):
+    X, y = classes
+    weight = np.random.default_rng(0).uniform(0.1, 2, len(y))
+    peer = NuSVC(nu=0.2, gamma=GAMMA, tol=1e-9).fit(X, y, sample_weight=weight)
+    a = signed(peer, len(y))
+    margin = 0.2 * weight.sum() / np.abs(a).sum()
+    a = np.where(np.abs(a) * margin > weight * (1 - 1e-9), y * weight, a * margin)
+    certificate, (positive, negative) = certificate_of(nu_hinge(y, 0.2, weight), X, a)
+    assert certificate.violation < 1e-4
+    assert (negative - positive) / 2 == pytest.approx(margin, rel=1e-4)
+    assert (negative + positive) / 2 / margin == pytest.approx(peer.intercept_[0], abs=1e-4)
+
+
+def test_nu_epsilon_is_nu_svr(numbers):
+    X, y = numbers
+    weight = np.random.default_rng(0).uniform(0.1, 2, len(y))
+    peer = NuSVR(nu=0.3, C=2.0, gamma=GAMMA, tol=1e-9).fit(X, y, sample_weight=weight)
+    a = signed(peer, len(y))
+    certificate, (above, below) = certificate_of(
+        nu_epsilon(y, 2.0 * weight, 0.3), X, np.concatenate([np.maximum(a, 0), np.minimum(a, 0)])
+    )
+    assert certificate.violation < 1e-4
+    assert certificate.gap < 1e-5 * certificate.primal
+    assert (above + below) / 2 == pytest.approx(peer.intercept_[0], abs=1e-4)
+    same = certificate_of(epsilon_insensitive(y, 2.0 * weight, (above - below) / 2), X, a)[0]
+    assert same.violation < 1e-4  # the tube it finds is the one that gives it
+
+
+def test_a_problem_may_live_on_some_of_the_samples(classes):
+    X, y = classes
+    some = np.random.default_rng(0).permutation(len(y))[:200]
+    peer = SVC(gamma=GAMMA, tol=1e-8).fit(X[some], y[some])
+    assert certificate_of(hinge(y[some], 1.0, some), X, signed(peer, 200))[0].converged
+    with pytest.raises(ValueError, match="must number 200 samples"):
+        hinge(y[some], 1.0, some[:-1])
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        hinge(np.array([1.0, -1, 1, -1]), np.array([1.0, 2, 3, 4])),
+        hinge(np.array([1.0, -1, 1, -1]), np.inf),
+        epsilon_insensitive(np.arange(4.0), 2.0, 0.1),
+        one_class(np.array([0.5, 1, 2, 0.1]), 0.7),
+        nu_hinge(np.array([1.0, -1, 1, -1]), 0.6, np.array([0.5, 1, 2, 0.9])),
+        nu_epsilon(np.arange(2.0), 2.0, 0.8),
+    ],
+)
+def test_feasible_points_meet_all_constraints(problem):
+    for a in (None, np.zeros(4), np.array([3.0, -2, 0.5, 7]), np.array([-1.0, -1, -1, -1])):
+        b = problem.feasible(a)
+        assert (b >= problem.lower).all()
+        assert (b <= problem.upper).all()
+        for members, total in problem.groups():
+            assert b[members].sum() == pytest.approx(total)
+        np.testing.assert_allclose(problem.feasible(b), b, atol=1e-12)
+
+
+def test_without_free_coefficients_the_bias_is_in_the_middle():
+    solution = certify(hinge(np.array([1.0, -1.0]), 0.1), np.array([0.1, -0.1]), np.array([0.2, -0.1]), 1, 1e-9)
+    assert solution.bias == pytest.approx((0.8 - 0.9) / 2)
+
+
+def test_a_hard_margin_is_the_limit_of_soft_ones(classes):
+    X, y = classes
+    a = signed(SVC(C=1e12, gamma=0.5, tol=1e-4).fit(X, y), len(y))
+    soft, hard = (certificate_of(hinge(y, C), X, a)[1] for C in (1e12, np.inf))
+    assert hard == pytest.approx(soft, abs=1e-12)
 
 
 def test_a_wrong_solution_is_not_certified(classes):

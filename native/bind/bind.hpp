@@ -7,3 +7,4 @@ void bind_threads(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_gram(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
+void bind_linear(nanobind::module_& m);

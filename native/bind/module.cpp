@@ -5,4 +5,5 @@ NB_MODULE(_native, m) {
     bind_kernels(m);
     bind_gram(m);
     bind_solvers(m);
+    bind_linear(m);
 }

@@ -75,6 +75,8 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
+        if (sizeof(T) == 4 && formula_.pair == Pair::squared_distance && !frame.scale && !source.sparse())
+            frame_.grid = find_grid(source);
     }
     Index size() const override { return source_.rows; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
@@ -99,7 +101,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
             width = std::min(width, 30.0 * double(source_.indptr[source_.rows]) / double(source_.rows));
         const bool plain = formula_.pair == Pair::dot || formula_.pair == Pair::squared_distance ||
                            formula_.pair == Pair::squared_direct;
-        return sizeof(T) / 4.0 * (0.021 * (plain ? 1.0 : 4.0) * width + 0.7);
+        return sizeof(T) / 4.0 * (0.021 * (plain ? frame_.grid ? 0.5 : 1.0 : 4.0) * width + 0.7);
     }
     double error() const override { return error_; }
 

@@ -29,32 +29,21 @@ Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
     Buffer<T> rows, row, panel, block, squares, originals, seen;
+    Buffer<std::int16_t> places;
 };
 template <class T> Scratch<T>& scratch() {
     static thread_local Scratch<T> s;
     return s;
 }
 
-// Packs `count` samples, chosen by `which(i)`, into panels of `width`; missing samples of the last are zero.
-template <class T, class Which>
-void pack(const Source<T>& source, const Frame& frame, Which which, Index count, int width, T* panel, T* row) {
-    const Index d = source.columns;
-    for (int j = 0; j < width; ++j) {
-        if (j < count) {
-            source.read(which(j), row);
-            frame.apply(d, row);
-            for (Index k = 0; k < d; ++k) panel[k * width + j] = row[k];
-        } else {
-            for (Index k = 0; k < d; ++k) panel[k * width + j] = T(0);
-        }
-    }
-}
-
 template <class T> class DensePairs final : public Pairs<T> {
   public:
     DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
-          chunk_(std::max<Index>(1, chunk<T>(d_))),
+          words_(sizeof(T) == 4 && frame.grid && formula_.pair == Pair::squared_distance && !frame.scale &&
+                 d_ <= Grid::kMostColumns),
+          depth_(words_ ? ceil_div(d_, 2) : d_),
+          chunk_(std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), 256)) : chunk<T>(d_))),
           // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
           growth_(2 + 1.5 * std::sqrt(double(chunk_) * double(chunk_) / double(std::max<Index>(1, d_)))),
           distances_(formula_.pair == Pair::squared_distance) {
@@ -63,18 +52,19 @@ template <class T> class DensePairs final : public Pairs<T> {
             scale_.assign(frame.scale, frame.scale + d_);
             direct_scale_.assign(scale_.begin(), scale_.end());
         }
-        frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
+        frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
         const Index panels = ceil_div(z.rows, isa_.nr);
         auto packed = std::make_shared<Packed>();
         packed_ = packed;
-        packed->panels.reserve(std::size_t(panels * d_ * isa_.nr) + 1);
+        packed->panels.reserve(std::size_t(panels * depth_ * isa_.nr) + 1);
         packed->squares.reserve(std::size_t(panels * isa_.nr));
         packed->largest.resize(std::size_t(panels));
         parallel(panels, [&](long p) {
             T* row = scratch<T>().row.reserve(d_);
-            pack(z_, frame_, [&](Index j) { return p * isa_.nr + j; }, z_.rows - p * isa_.nr, isa_.nr, panel(p), row);
+            pack(z_, [&](Index j) { return p * isa_.nr + j; }, z_.rows - p * isa_.nr, isa_.nr, panel(p), row);
             if (!distances_) return;
             T* squares = packed->squares.data() + p * isa_.nr;
+            if (words_) return isa_.words.column_squares(depth_, panel(p), squares);
             isa_.column_squares(d_, panel(p), squares);
             packed->largest[p] = checked(*std::max_element(squares, squares + isa_.nr));
         });
@@ -139,10 +129,11 @@ template <class T> class DensePairs final : public Pairs<T> {
     Index grain() const override { return isa_.strip; }
 
     std::unique_ptr<Pairs<T>> with_rows(const Source<T>& x) const override {
+        if (words_) return nullptr; // the grid is not known to hold for other rows
         auto other = std::make_unique<DensePairs>(*this);
         other->x_ = x;
         other->frame_ = {other->shift_.empty() ? nullptr : other->shift_.data(),
-                         other->scale_.empty() ? nullptr : other->scale_.data()};
+                         other->scale_.empty() ? nullptr : other->scale_.data(), frame_.grid};
         return other;
     }
 
@@ -167,24 +158,49 @@ template <class T> class DensePairs final : public Pairs<T> {
         return square;
     }
 
-    T* panel(Index p) const { return packed_->panels.data() + p * d_ * isa_.nr; }
+    T* panel(Index p) const { return packed_->panels.data() + p * depth_ * isa_.nr; }
+
+    // Packs `count` samples, chosen by `which(i)`, into panels of `width`; missing samples of the last are zero.
+    template <class Which>
+    void pack(const Source<T>& source, Which which, Index count, int width, T* panel, T* row) const {
+        for (int j = 0; j < width; ++j) {
+            if (j >= count) {
+                for (Index k = 0; k < depth_; ++k) panel[k * width + j] = T(0);
+                continue;
+            }
+            source.read(which(j), row);
+            if (words_) {
+                std::int16_t* place = scratch<T>().places.reserve(std::size_t(d_) + 1);
+                for (Index k = 0; k < d_; ++k) place[k] = frame_.grid.place(row[k]);
+                if (d_ % 2) place[d_] = 0;
+                for (Index k = 0; k < depth_; ++k) std::memcpy(panel + k * width + j, place + 2 * k, sizeof(T));
+                continue;
+            }
+            frame_.apply(d_, row);
+            for (Index k = 0; k < d_; ++k) panel[k * width + j] = row[k];
+        }
+    }
 
     template <class Which> RowStrip pack_rows(Which which, Index count) const {
         Scratch<T>& s = scratch<T>();
         const int mr = isa_.mr;
         const Index panels = ceil_div(count, mr);
-        T* rows = s.rows.reserve(std::size_t(panels * mr * d_) + 1);
+        T* rows = s.rows.reserve(std::size_t(panels * mr * depth_) + 1);
         T* squares = s.squares.reserve(std::size_t(panels * (mr + 1)));
         T* largest = squares + panels * mr;
         T* row = s.row.reserve(d_);
-        T* panel = s.panel.reserve(std::size_t(mr * d_) + kAlignment);
+        T* panel = s.panel.reserve(std::size_t(mr * depth_) + kAlignment);
         for (Index p = 0; p < panels; ++p) {
-            pack(x_, frame_, [&](Index i) { return which(p * mr + i); }, count - p * mr, mr, panel, row);
-            for (Index k = 0; k < d_; k += chunk_) {
-                const Index depth = std::min(chunk_, d_ - k);
+            pack(x_, [&](Index i) { return which(p * mr + i); }, count - p * mr, mr, panel, row);
+            for (Index k = 0; k < depth_; k += chunk_) {
+                const Index depth = std::min(chunk_, depth_ - k);
                 std::copy_n(panel + k * mr, depth * mr, rows + (k * panels + p * depth) * mr);
             }
             if (!distances_) continue;
+            if (words_) {
+                isa_.words.row_squares(depth_, panel, squares + p * mr);
+                continue;
+            }
             isa_.row_squares(d_, panel, squares + p * mr);
             largest[p] = checked(*std::max_element(squares + p * mr, squares + (p + 1) * mr));
         }
@@ -198,11 +214,11 @@ template <class T> class DensePairs final : public Pairs<T> {
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
-        const auto tile = isa_.tile[static_cast<int>(formula_.pair)];
+        const auto tile = words_ ? isa_.words.tile : isa_.tile[static_cast<int>(formula_.pair)];
         Index k = 0;
         do { // once even without coordinates, so that the block is set
-            const Index depth = std::min(chunk_, d_ - k);
-            const bool first = k == 0, last = k + depth >= d_;
+            const Index depth = std::min(chunk_, depth_ - k);
+            const bool first = k == 0, last = k + depth >= depth_;
             for (Index q = q0; q < q1; ++q) {
                 // The column panel used next comes from far away: ask for a part of it at every tile.
                 const bool turn = q + 1 == q1;
@@ -223,7 +239,7 @@ template <class T> class DensePairs final : public Pairs<T> {
                 }
             }
             k += depth;
-        } while (k < d_);
+        } while (k < depth_);
     }
 
     template <class Which> void finish(const RowStrip& rows, Which which, Index p, Index q, int live, T* sums) const {
@@ -231,6 +247,9 @@ template <class T> class DensePairs final : public Pairs<T> {
         if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
         const T* row_squares = rows.squares + p * isa_.mr;
         const T* column_squares = packed_->squares.data() + q * isa_.nr;
+        if (words_)
+            return isa_.words.distances(live, row_squares, column_squares, T(frame_.grid.step * frame_.grid.step), step,
+                                        end, sums);
         const double limit = unreliable_below(double(rows.largest[p]) + double(packed_->largest[q]));
         if (limit <= 0) return isa_.distances(live, row_squares, column_squares, step, end, sums);
         isa_.distances(live, row_squares, column_squares, nullptr, nullptr, sums);
@@ -330,7 +349,10 @@ template <class T> class DensePairs final : public Pairs<T> {
     Source<T> x_, z_;
     Formula formula_;
     const Isa<T>& isa_;
-    Index d_, chunk_;
+    Index d_;
+    bool words_;   // panels hold the integers of a grid, two in the place of one T
+    Index depth_;  // of a panel: coordinates or words
+    Index chunk_;
     double growth_;
     bool distances_;
     std::vector<double> shift_, scale_;

@@ -33,6 +33,15 @@ template <class T> struct Isa {
     // tile[i][j] <- the steps applied to max(0, (rows[i] + columns[j]) - 2 tile[i][j])
     void (*distances)(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end,
                       T* tile);
+    // The same for panels of words, two 16-bit integers in the place of one float: exact. Sums are 32-bit integers in
+    // the memory of floats, until distances() makes them floats, times `unit`. Null in double precision.
+    struct Words {
+        Tile tile;
+        void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
+        void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);
+        void (*distances)(int rows, const T* row_squares, const T* column_squares, T unit, const Step* step,
+                          const Step* end, T* tile);
+    } words;
     // sum (scale (x - z))^2 by differences; scale may be null.
     T (*direct)(std::ptrdiff_t depth, const T* x, const T* z, const T* scale);
     void (*apply)(const Step* step, const Step* end, T* values, std::size_t n);

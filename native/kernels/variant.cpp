@@ -154,6 +154,74 @@ void tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool f
     }
 }
 
+// Words: two 16-bit integers each. Their products are added in pairs, exactly.
+using Ints = Simd<float>::I;
+inline Ints load_ints(const float* p) { return Simd<float>::bits(Simd<float>::load(p)); }
+inline void store_ints(float* p, Ints v) { Simd<float>::store(p, Simd<float>::from_bits(v)); }
+inline Ints splat_word(const float* p) {
+    std::int32_t word;
+    std::memcpy(&word, p, sizeof word);
+    return Simd<float>::splat_int(word);
+}
+template <class I> I multiply_words(I a, I b) {
+#if defined(__x86_64__)
+    if constexpr (sizeof(I) == 16) return I(_mm_madd_epi16(__m128i(a), __m128i(b)));
+#if defined(__AVX2__)
+    if constexpr (sizeof(I) == 32) return I(_mm256_madd_epi16(__m256i(a), __m256i(b)));
+#endif
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(I) == 64) return I(_mm512_madd_epi16(__m512i(a), __m512i(b)));
+#endif
+#endif
+    const I low_a = (a << 16) >> 16, low_b = (b << 16) >> 16;
+    return low_a * low_b + (a >> 16) * (b >> 16);
+}
+
+template <int R> void words_tile_rows(std::ptrdiff_t depth, const float* a, const float* b, float* acc, bool first) {
+    constexpr int L = Simd<float>::lanes, MR = kRows<float>, NR = kColumns<float>;
+    Ints c[R][2] = {};
+#pragma GCC unroll 4
+    for (std::ptrdiff_t k = 0; k < depth; ++k, a += MR, b += NR) {
+        const Ints b0 = load_ints(b), b1 = load_ints(b + L);
+#pragma GCC unroll 16
+        for (int i = 0; i < R; ++i) {
+            const Ints ai = splat_word(a + i);
+            c[i][0] += multiply_words(ai, b0);
+            c[i][1] += multiply_words(ai, b1);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+        float* p = acc + i * NR;
+        store_ints(p, first ? c[i][0] : c[i][0] + load_ints(p));
+        store_ints(p + L, first ? c[i][1] : c[i][1] + load_ints(p + L));
+    }
+}
+template <int R> void words_tile(int rows, std::ptrdiff_t depth, const float* a, const float* b, float* acc, bool first) {
+    if constexpr (R > 1) {
+        if (rows < R) return words_tile<R - 1>(rows, depth, a, b, acc, first);
+    }
+    words_tile_rows<R>(depth, a, b, acc, first);
+}
+// Sums of squares of the samples of a panel, `width` words apart.
+inline void word_squares(int width, std::ptrdiff_t depth, const float* panel, float* out) {
+    for (int i = 0; i < width; ++i) {
+        std::int32_t sum = 0;
+        for (std::ptrdiff_t k = 0; k < depth; ++k) {
+            std::int16_t word[2];
+            std::memcpy(word, panel + k * width + i, sizeof word);
+            sum += word[0] * word[0] + word[1] * word[1];
+        }
+        std::memcpy(out + i, &sum, sizeof sum);
+    }
+}
+inline void word_row_squares(std::ptrdiff_t depth, const float* a, float* out) {
+    word_squares(kRows<float>, depth, a, out);
+}
+inline void word_column_squares(std::ptrdiff_t depth, const float* b, float* out) {
+    word_squares(kColumns<float>, depth, b, out);
+}
+
 // The chunked order of tile(), and its very instructions, so that the distance of a sample to itself is
 // exactly zero. `at(k, i)` gives coordinate k of sample i (or of a vector of samples).
 template <class T, int Count, class At> void squares(std::ptrdiff_t depth, At at, typename Simd<T>::V (&total)[Count]) {
@@ -318,6 +386,23 @@ void distances(int rows, const T* row_squares, const T* column_squares, const St
     }
 }
 
+inline void word_distances(int rows, const float* row_squares, const float* column_squares, float unit, const Step* step,
+                           const Step* end, float* tile) {
+    using S = Simd<float>;
+    constexpr int L = S::lanes, NR = kColumns<float>;
+    const Ints c[2] = {load_ints(column_squares), load_ints(column_squares + L)};
+    for (int i = 0; i < rows; i += 2, tile += 2 * NR) {
+        const int live = rows - i < 2 ? 1 : 2;
+        S::V v[4] = {};
+        for (int u = 0; u < 2 * live; ++u) {
+            const Ints dot = load_ints(tile + u * L);
+            v[u] = __builtin_convertvector(splat_word(row_squares + i + u / 2) + c[u % 2] - (dot + dot), S::V) * unit;
+        }
+        run<float>(step, end, v);
+        for (int u = 0; u < 2 * live; ++u) S::store(tile + u * L, v[u]);
+    }
+}
+
 template <class T> double dot(std::ptrdiff_t n, const T* values, const double* weights) {
     double sum[8] = {}, total = 0;
     std::ptrdiff_t j = 0;
@@ -364,6 +449,13 @@ constexpr int strip(int mr, int nr, int wanted) {
     return (wanted + unit / 2) / unit * unit;
 }
 
+template <class T> constexpr typename Isa<T>::Words words_table() {
+    if constexpr (sizeof(T) == 4)
+        return {words_tile<kRows<float>>, word_row_squares, word_column_squares, word_distances};
+    else
+        return {};
+}
+
 template <class T> constexpr Isa<T> table() {
     constexpr int MR = kRows<T>, NR = kColumns<T>;
     return Isa<T>{MR,
@@ -375,6 +467,7 @@ template <class T> constexpr Isa<T> table() {
                   row_squares<T>,
                   column_squares<T>,
                   distances<T>,
+                  words_table<T>(),
                   direct<T>,
                   apply<T>,
                   multiply<T>};

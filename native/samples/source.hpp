@@ -38,10 +38,27 @@ template <class T> struct Source {
     }
 };
 
-// The affine map x -> (x - shift) * scale of each coordinate, applied while packing; null means 0 and 1.
+// All coordinates of all samples are origin + step * k with k among 0 .. 255: bytes, as pixels and counts are.
+struct Grid {
+    double origin = 0, step = 0; // no grid if the step is 0
+
+    explicit operator bool() const { return step > 0; }
+    // k - 128, which squares and adds up without overflow in 32 bits for up to 2^15 coordinates.
+    template <class T> std::int16_t place(T x) const {
+        return static_cast<std::int16_t>(static_cast<int>((x - T(origin)) * T(1 / step) + T(0.5)) - 128);
+    }
+    static constexpr Index kMostColumns = 1 << 15;
+};
+
+// The grid of a source, if it has one.
+template <class T> Grid find_grid(const Source<T>& source);
+
+// The affine map x -> (x - shift) * scale of each coordinate, applied while packing; null means 0 and 1. Where there is
+// a grid, squared distances may be computed from the integers instead.
 struct Frame {
     const double* shift = nullptr;
     const double* scale = nullptr;
+    Grid grid = {};
 
     template <class T> void apply(Index columns, T* row) const {
         if (shift && scale)

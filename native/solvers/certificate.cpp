@@ -41,7 +41,7 @@ double best_bias(const Problem& problem, int group, const double* f, double tota
     for (Index p = 0; p < problem.count; ++p) {
         if (problem.group_of(p) != group) continue;
         for (double bound : {problem.lower[p], problem.upper[p]})
-            if (std::isfinite(bound)) mass += std::abs(bound);
+            mass += std::min(std::abs(bound), 1e300);
         const double u = problem.q[p] - f[p], there = response(problem, p, u - low);
         if (there == response(problem, p, u - high))
             fixed += std::clamp(there, -1e300, 1e300);

@@ -123,19 +123,19 @@ template <class T> void Rows<T>::square(const std::vector<Index>& columns, T* ou
         }
     const Index m = Index(missing.size());
     if (m == n) return gram_.between(samples, samples)->fill_symmetric(out, stride);
-    std::vector<T> fresh(std::size_t(m * m));
-    if (m > 0) gram_.between(samples, samples)->fill_symmetric(fresh.data(), m);
+    // Rows that are kept are read along; what the others have in common with them is its mirror image.
+    const Index* c = columns.data();
     parallel(n, [&](long r) {
-        const Index* c = columns.data();
-        T* to = out + r * stride;
-        if (const T* row = kept(c[r])) {
-            for (Index j = 0; j < n; ++j) to[j] = row[c[j]];
-            return;
-        }
-        for (Index j = 0; j < n; ++j)
-            if (const T* row = kept(c[j])) to[j] = row[c[r]];
-        const Index own = std::lower_bound(missing.begin(), missing.end(), Index(r)) - missing.begin();
-        for (Index j = 0; j < m; ++j) to[missing[std::size_t(j)]] = fresh.data()[own * m + j];
+        if (const T* row = kept(c[r]))
+            for (Index j = 0; j < n; ++j) out[r * stride + j] = row[c[j]];
+    });
+    if (m == 0) return;
+    std::vector<T> fresh(std::size_t(m * m));
+    gram_.between(samples, samples)->fill_symmetric(fresh.data(), m);
+    parallel(m, [&](long k) {
+        const Index r = missing[std::size_t(k)];
+        for (Index j = 0; j < n; ++j) out[r * stride + j] = out[j * stride + r];
+        for (Index j = 0; j < m; ++j) out[r * stride + missing[std::size_t(j)]] = fresh[std::size_t(k * m + j)];
     });
 }
 

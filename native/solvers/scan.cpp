@@ -13,15 +13,15 @@ template <class T> struct Running {
 
     explicit Running(T start) : value(S::splat(start)), place(typename S::I{}) {}
     void see(typename S::V v, typename S::I where) {
-        const typename S::I better = v > value;
+        const typename S::I better = v >= value;
         value = S::max(v, value);
         place = (where & better) | (place & ~better);
     }
-    // The first among equals, so that the result does not depend on the width of a vector.
+    // The last among equals, so that the result does not depend on the width of a vector; LIBSVM does the same.
     void reduce(T& best, std::ptrdiff_t& where) const {
         for (int l = 0; l < S::lanes; ++l) {
             const std::ptrdiff_t at = std::ptrdiff_t(place[l]) * S::lanes + l;
-            if (value[l] > best || (value[l] == best && at < where)) best = value[l], where = at;
+            if (value[l] > best || (value[l] == best && at > where)) best = value[l], where = at;
         }
     }
 };
@@ -41,7 +41,6 @@ template <class T, class Next> Extreme<T> scan_largest(std::ptrdiff_t n, const T
     }
     if (k < n) first.see(next(k) + S::load(rise + k), even);
     Extreme<T> best{-kInfinity<T>, 0};
-    best.where = n;
     first.reduce(best.value, best.where);
     second.reduce(best.value, best.where);
     return best;
@@ -79,7 +78,7 @@ Partner<T> partner(std::ptrdiff_t n, const T* slope, const T* fall, const T* row
         const auto curvature = S::max((vown + S::load(diagonal + k)) - (row_k + row_k), least);
         best.see(S::select(difference > zero, difference * difference / curvature, none), at);
     }
-    Partner<T> result{T(-1), kInfinity<T>, n};
+    Partner<T> result{T(-1), kInfinity<T>, 0};
     best.reduce(result.gain, result.where);
     for (int l = 0; l < L; ++l)
         if (low[l] < result.lowest) result.lowest = low[l];

@@ -9,9 +9,13 @@
 namespace mercer {
 namespace {
 
+// For so few coefficients double precision costs nothing.
+constexpr Index kTiny = 200;
+
 // Rounding errors are as often up as down, and a few per cent of their bound: their sum grows like the root of the
 // sum of squares. Single precision is tried if that is within tol.
 bool single_may_do(const Problem& problem, double error, double tol) {
+    if (problem.count <= kTiny) return false;
     double squares = 0;
     for (Index p = 0; p < problem.count; ++p) {
         const double bound = std::max(std::abs(problem.lower[p]), std::abs(problem.upper[p]));

@@ -1,4 +1,4 @@
-// The pool: every task once, exceptions, nesting, counts, and the interrupt hook.
+// The pool: every task once, exceptions, nesting, counts, the interrupt hook, and tasks that ask it themselves.
 #include "check.hpp"
 #include "threads/pool.hpp"
 
@@ -133,6 +133,70 @@ static void a_waiting_caller_is_asked_too() {
     set_interrupt_hook(nullptr);
 }
 
+// Long tasks ask for themselves: the caller's thread asks the hook, the others whether their job has been stopped.
+static void poll_stops_long_tasks() {
+    using namespace std::chrono_literals;
+    poll(); // no hook, no job: nothing happens
+    set_interrupt_hook([] { return false; });
+    poll();
+    for (int threads : {1, 2, 3}) {
+        set_thread_count(threads);
+        const auto caller = std::this_thread::get_id();
+        std::atomic<int> asked{0}, elsewhere{0}, ended{0};
+        set_interrupt_hook([&] {
+            if (std::this_thread::get_id() != caller) ++elsewhere;
+            return ++asked == 2;
+        });
+        const auto began = std::chrono::steady_clock::now();
+        CHECK_THROWS(Interrupted, parallel(3, [&](long) {
+                         struct End {
+                             std::atomic<int>& ended;
+                             ~End() { ++ended; }
+                         } end{ended};
+                         // Inside a nested job too.
+                         for (;;) parallel(2, [](long) {
+                             poll();
+                             std::this_thread::sleep_for(1ms);
+                         });
+                     }));
+        CHECK(asked == 2 && elsewhere == 0);
+        CHECK(ended >= 1 && ended <= threads);
+        CHECK(std::chrono::steady_clock::now() - began < 20s);
+        // The error of one task stops the others as well, at their next poll.
+        set_interrupt_hook(nullptr);
+        if (threads == 1) continue;
+        std::atomic<bool> going{false};
+        bool right = false;
+        try {
+            parallel(2, [&](long i) {
+                if (i == 1) {
+                    while (!going) std::this_thread::sleep_for(100us);
+                    throw std::domain_error("task 1");
+                }
+                going = true;
+                for (;;) {
+                    poll();
+                    std::this_thread::sleep_for(1ms);
+                }
+            });
+        } catch (const std::domain_error&) {
+            right = true; // not the Interrupted of the task that was stopped
+        }
+        CHECK(right);
+    }
+    // Outside of any job the hook is asked, though not at every call.
+    int asked = 0;
+    set_interrupt_hook([&] { return ++asked, false; });
+    std::this_thread::sleep_for(60ms);
+    for (int i = 0; i < 100000; ++i) poll();
+    CHECK(asked >= 1 && asked < 100);
+    set_interrupt_hook([] { return true; });
+    std::this_thread::sleep_for(60ms);
+    CHECK_THROWS(Interrupted, poll());
+    set_interrupt_hook(nullptr);
+    poll();
+}
+
 int main() {
     every_task_runs_once();
     rounds_follow_each_other();
@@ -142,5 +206,6 @@ int main() {
     the_count_is_kept_and_checked();
     the_interrupt_hook_stops_the_work();
     a_waiting_caller_is_asked_too();
+    poll_stops_long_tasks();
     return check::finish();
 }

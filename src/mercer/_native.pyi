@@ -87,6 +87,35 @@ class RowCacheF64:
     def misses(self) -> int: ...
     def __len__(self) -> int: ...
 
+def solve_linear_dense(
+    array: NDArray[np.floating],
+    constant: float,
+    target: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    outputs: NDArray[np.float64],
+    epsilon: float,
+    squared: bool,
+    primal: bool,
+    tol: float,
+    max_iterations: int,
+    seed: int,
+) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool]]]: ...
+def solve_linear_sparse(
+    values: NDArray[np.floating],
+    indices: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    columns: int,
+    constant: float,
+    target: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    outputs: NDArray[np.float64],
+    epsilon: float,
+    squared: bool,
+    primal: bool,
+    tol: float,
+    max_iterations: int,
+    seed: int,
+) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool]]]: ...
 def thread_count() -> int: ...
 def set_thread_count(count: int) -> None: ...
 def instruction_set() -> str: ...

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn.svm
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import scale
 
@@ -82,13 +83,18 @@ def test_classes_lost_by_weights_are_refused():
 
 
 def test_nu_bounds_the_errors_from_above_and_the_support_vectors_from_below():
-    points, side = make_blobs(300, centers=2, cluster_std=4.0, random_state=0)
-    for nu in (0.1, 0.4):
+    points, side = make_blobs(300, centers=2, cluster_std=2.0, random_state=0)
+    for nu in (0.3, 0.6):
         machine = NuSVC(nu=nu, tol=1e-6).fit(points, side)
         sign = np.where(side == 1, 1, -1)
         errors = (sign * machine.decision_function(points) < 1 - 1e-4).mean()
         assert errors <= nu + 1e-9
         assert len(machine.support_) / len(points) >= nu - 1e-9
+
+
+def test_a_nu_too_small_for_the_classes_is_named():
+    with pytest.warns(ConvergenceWarning, match="next to nothing"):
+        NuSVC(nu=0.1, kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]] * 5, [0, 1, 1, 0] * 5)
 
 
 @pytest.mark.filterwarnings("ignore:.*probability:FutureWarning")

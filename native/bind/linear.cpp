@@ -1,0 +1,114 @@
+#include "solvers/linear.hpp"
+#include "bind/bind.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using mercer::Index;
+using mercer::linear::kInfinity;
+
+namespace {
+
+template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Outputs = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+using Numbers = std::tuple<double, double, double, Index, bool>; // primal, dual, violation, iterations, converged
+
+// What is to be learned from the rows. Each output (label, positive, negative) is one problem: rows with that target
+// against the others, their costs times `positive` and `negative`. Without any, the targets are numbers to be hit.
+struct Task {
+    Values<double> target, cost;
+    Outputs outputs;
+    double epsilon;
+    bool squared;
+
+    mercer::linear::Problem fill(Index k) const {
+        const Index n = Index(target.shape(0));
+        const bool classes = outputs.shape(0) > 0;
+        const double* output = outputs.data() + 3 * k;
+        mercer::linear::Problem problem;
+        problem.l1 = classes ? 0.0 : epsilon;
+        problem.terms.reserve(std::size_t(n));
+        for (Index i = 0; i < n; ++i) {
+            const bool positive = classes && target.data()[i] == output[0];
+            const double q = classes ? (positive ? 1.0 : -1.0) : target.data()[i];
+            const double C = cost.data()[i] * (classes ? output[positive ? 1 : 2] : 1.0);
+            const double bound = !(C > 0) ? 0.0 : squared ? kInfinity : C; // without cost, a row as good as absent
+            const double ridge = squared && C > 0 ? 0.5 / C : 0.0;
+            problem.terms.push_back({q, classes && positive ? 0.0 : -bound, classes && !positive ? 0.0 : bound, ridge});
+        }
+        return problem;
+    }
+};
+
+template <class T> std::tuple<nb::ndarray<nb::numpy, double>, std::vector<Numbers>>
+run(const mercer::Source<T>& source, double constant, const Task& task, const mercer::linear::Options& options) {
+    if (Index(task.target.shape(0)) != source.rows || Index(task.cost.shape(0)) != source.rows)
+        throw std::invalid_argument("expected one target and one cost per row");
+    const Index outputs = std::max<Index>(1, Index(task.outputs.shape(0)));
+    const std::size_t width = std::size_t(source.columns) + 1;
+    auto weights = std::make_unique<double[]>(std::size_t(outputs) * width);
+    std::vector<Numbers> numbers;
+    {
+        nb::gil_scoped_release release;
+        auto fill = [&](Index k) { return task.fill(k); };
+        auto solutions = mercer::linear::solve<T>(source, constant, outputs, fill, options);
+        for (std::size_t k = 0; k < solutions.size(); ++k) {
+            const auto& s = solutions[k];
+            std::copy(s.weights.begin(), s.weights.end(), weights.get() + k * width);
+            numbers.emplace_back(s.primal, s.dual, s.violation, s.iterations, s.converged);
+        }
+    }
+    double* data = weights.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return {nb::ndarray<nb::numpy, double>(data, {std::size_t(outputs), width}, owner), std::move(numbers)};
+}
+
+template <class T> void bind_solve(nb::module_& m) {
+    m.def(
+        "solve_linear_dense",
+        [](Dense<T> array, double constant, Values<double> target, Values<double> cost, Outputs outputs, double epsilon,
+           bool squared, bool primal, double tol, Index max_iterations, std::uint64_t seed) {
+            mercer::Source<T> source;
+            source.rows = Index(array.shape(0));
+            source.columns = source.row_stride = Index(array.shape(1));
+            source.column_stride = 1;
+            source.data = array.data();
+            return run(source, constant, {target, cost, outputs, epsilon, squared},
+                       {primal, tol, max_iterations, seed});
+        },
+        "array"_a.noconvert(), "constant"_a, "target"_a, "cost"_a, "outputs"_a, "epsilon"_a, "squared"_a, "primal"_a,
+        "tol"_a, "max_iterations"_a, "seed"_a);
+    m.def(
+        "solve_linear_sparse",
+        [](Values<T> values, Values<std::int32_t> indices, Values<Index> indptr, Index columns, double constant,
+           Values<double> target, Values<double> cost, Outputs outputs, double epsilon, bool squared, bool primal,
+           double tol, Index max_iterations, std::uint64_t seed) {
+            mercer::Source<T> source;
+            source.rows = Index(indptr.shape(0)) - 1;
+            source.columns = columns;
+            source.values = values.data();
+            source.indices = indices.data();
+            source.indptr = indptr.data();
+            return run(source, constant, {target, cost, outputs, epsilon, squared},
+                       {primal, tol, max_iterations, seed});
+        },
+        "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "columns"_a, "constant"_a, "target"_a,
+        "cost"_a, "outputs"_a, "epsilon"_a, "squared"_a, "primal"_a, "tol"_a, "max_iterations"_a, "seed"_a);
+}
+
+} // namespace
+
+void bind_linear(nb::module_& m) {
+    bind_solve<float>(m);
+    bind_solve<double>(m);
+}

@@ -1,0 +1,243 @@
+#include "solvers/linear.hpp"
+
+#include "kernels/isa.hpp"
+#include "threads/pool.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+namespace mercer {
+
+#define MERCER_DECLARE(name)                                                                                           \
+    namespace name {                                                                                                   \
+    extern const linear::Loops<float> linear32;                                                                        \
+    extern const linear::Loops<double> linear64;                                                                       \
+    }
+MERCER_DECLARE(baseline)
+#if defined(MERCER_X86)
+MERCER_DECLARE(avx2)
+MERCER_DECLARE(avx512)
+#endif
+
+namespace linear {
+
+#define MERCER_CHOOSE(table)                                                                                           \
+    if (std::strcmp(name, "avx512") == 0) return avx512::table;                                                        \
+    if (std::strcmp(name, "avx2") == 0) return avx2::table;
+template <> const Loops<float>& loops<float>() {
+    [[maybe_unused]] const char* name = instruction_set().name;
+#if defined(MERCER_X86)
+    MERCER_CHOOSE(linear32)
+#endif
+    return baseline::linear32;
+}
+template <> const Loops<double>& loops<double>() {
+    [[maybe_unused]] const char* name = instruction_set().name;
+#if defined(MERCER_X86)
+    MERCER_CHOOSE(linear64)
+#endif
+    return baseline::linear64;
+}
+
+double Term::loss(double u, double l1) const {
+    if (ridge > 0) {
+        const double a = response(u, l1);
+        return u * a - l1 * std::abs(a) - 0.5 * ridge * a * a;
+    }
+    const double excess = std::abs(u) - l1, end = u > 0 ? upper : lower;
+    return excess > 0 && end != 0 ? excess * std::abs(end) : 0.0;
+}
+
+template <class T> Rows<T>::Rows(const Source<T>& source, double constant)
+    : source_(source), constant_(constant), loops_(loops<T>()), squares_(std::size_t(source.rows)) {
+    over_parts(parts_of(work()), source.rows, [&](Index, Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            const T* x = source_.sparse() ? source_.values + source_.indptr[i] : row(i);
+            const Index n = source_.sparse() ? source_.indptr[i + 1] - source_.indptr[i] : source_.columns;
+            double sum = constant_ * constant_;
+            for (Index k = 0; k < n; ++k) sum += double(x[k]) * double(x[k]);
+            squares_[std::size_t(i)] = sum;
+        }
+    });
+    for (double s : squares_) largest_ = std::max(largest_, s);
+}
+
+Index parts_of(double work, double width) {
+    return std::clamp<Index>(Index(work / std::max(50000.0, 4 * width)), 1, kParts);
+}
+
+void over_parts(Index parts, Index count, const std::function<void(Index part, Index begin, Index end)>& task) {
+    parallel(parts, [&](long part) {
+        const Index begin = count * part / parts, end = count * (part + 1) / parts;
+        if (begin < end) task(part, begin, end);
+    });
+    poll();
+}
+
+template <class T> void products(const Rows<T>& rows, const Vector& w, Vector& f) {
+    f.resize(std::size_t(rows.count()));
+    over_parts(parts_of(rows.work()), rows.count(), [&](Index, Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) f[std::size_t(i)] = rows.dot(i, w.data());
+    });
+}
+
+template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& partial, Vector& w) {
+    const std::size_t d = std::size_t(rows.width());
+    const std::size_t parts = std::size_t(parts_of(rows.work(), double(d)));
+    partial.assign(parts * d, 0.0);
+    over_parts(Index(parts), rows.count(), [&](Index part, Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+            if (a[std::size_t(i)] != 0) rows.add(i, a[std::size_t(i)], partial.data() + std::size_t(part) * d);
+    });
+    w.assign(d, 0.0);
+    for (std::size_t part = 0; part < parts; ++part)
+        for (std::size_t k = 0; k < d; ++k) w[k] += partial[part * d + k];
+}
+
+template <class T>
+void certify(const Rows<T>& rows, const Problem& problem, const Options& options, const Vector& a, Solution& solution) {
+    const double l1 = problem.l1;
+    const Vector& w = solution.weights;
+    Vector dual_weights, partial;
+    combine(rows, a, partial, dual_weights);
+    const bool same = dual_weights == w;
+    struct Sums {
+        double loss = 0, dual = 0, rise = 0, fall = 0;
+    } parts[kParts];
+    over_parts(parts_of(rows.work()), rows.count(), [&](Index part, Index begin, Index end) {
+        Sums& sum = parts[part];
+        for (Index i = begin; i < end; ++i) {
+            const Term& t = problem.terms[std::size_t(i)];
+            const double ai = a[std::size_t(i)];
+            if (!(t.lower < t.upper)) continue;
+            const double f = rows.dot(i, w.data()), own = same ? f : rows.dot(i, dual_weights.data());
+            const double slope = t.q - own - t.ridge * ai;
+            sum.loss += t.loss(t.q - f, l1);
+            sum.dual += ai * t.q - l1 * std::abs(ai) - 0.5 * t.ridge * ai * ai;
+            sum.rise = std::max(sum.rise, t.rise(ai, slope, l1));
+            sum.fall = std::min(sum.fall, t.fall(ai, slope, l1));
+        }
+    });
+    Sums total;
+    for (const Sums& s : parts) {
+        total.loss += s.loss;
+        total.dual += s.dual;
+        total.rise = std::max(total.rise, s.rise);
+        total.fall = std::min(total.fall, s.fall);
+    }
+    double norm = 0, dual_norm = 0;
+    for (std::size_t k = 0; k < w.size(); ++k) {
+        norm += w[k] * w[k];
+        dual_norm += dual_weights[k] * dual_weights[k];
+    }
+    solution.primal = 0.5 * norm + total.loss;
+    solution.dual = total.dual - 0.5 * dual_norm;
+    solution.violation = total.rise - total.fall;
+    // Where the numbers are so large that rounding alone exceeds tol, a gap of nothing is proof enough.
+    const double gap = solution.primal - solution.dual;
+    solution.converged = solution.violation <= options.tol || gap <= 1e-12 * std::abs(solution.primal);
+}
+
+namespace {
+
+// Dense rows of which at most a quarter of the entries is not zero, as compressed rows: less to read, less to do.
+template <class T> struct Compressed {
+    std::vector<T> values;
+    std::vector<std::int32_t> indices;
+    std::vector<Index> indptr;
+
+    static bool worth(const Source<T>& source) {
+        // A look at some rows settles it for most data.
+        const Index looked = std::min<Index>(source.rows, 256), step = source.rows / looked;
+        return count(source, step, looked) * 4 <= looked * source.columns &&
+               count(source, 1, source.rows) * 4 <= source.rows * source.columns;
+    }
+    static Index count(const Source<T>& source, Index step, Index rows) {
+        Index parts[kParts] = {};
+        over_parts(kParts, rows, [&](Index part, Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) {
+                const T* x = source.data + i * step * source.row_stride;
+                parts[part] += source.columns - std::count(x, x + source.columns, T(0));
+            }
+        });
+        Index total = 0;
+        for (Index p : parts) total += p;
+        return total;
+    }
+    explicit Compressed(const Source<T>& source) : indptr(std::size_t(source.rows) + 1, 0) {
+        over_parts(kParts, source.rows, [&](Index, Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) {
+                const T* x = source.data + i * source.row_stride;
+                indptr[std::size_t(i) + 1] = source.columns - std::count(x, x + source.columns, T(0));
+            }
+        });
+        for (Index i = 0; i < source.rows; ++i) indptr[std::size_t(i) + 1] += indptr[std::size_t(i)];
+        values.resize(std::size_t(indptr.back()));
+        indices.resize(values.size());
+        over_parts(kParts, source.rows, [&](Index, Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) {
+                std::size_t p = std::size_t(indptr[std::size_t(i)]);
+                for (Index k = 0; k < source.columns; ++k)
+                    if (const T v = source.data[i * source.row_stride + k]; v != 0) {
+                        values[p] = v;
+                        indices[p++] = std::int32_t(k);
+                    }
+            }
+        });
+    }
+    Source<T> source(const Source<T>& dense) const {
+        Source<T> s;
+        s.rows = dense.rows;
+        s.columns = dense.columns;
+        s.values = values.data();
+        s.indices = indices.data();
+        s.indptr = indptr.data();
+        return s;
+    }
+};
+
+} // namespace
+
+template <class T> std::vector<Solution> solve(const Source<T>& source, double constant, Index outputs,
+                                               const std::function<Problem(Index)>& fill, const Options& options) {
+    if (!source.sparse() && !source.contiguous()) throw std::invalid_argument("expected rows that are contiguous");
+    if (!source.sparse() && source.rows > 0 && Compressed<T>::worth(source)) {
+        const Compressed<T> compressed(source);
+        return solve(compressed.source(source), constant, outputs, fill, options);
+    }
+    const Rows<T> rows(source, constant);
+    std::vector<Solution> solutions(std::size_t(outputs), Solution{});
+    auto task = [&](long k) {
+        Options own = options;
+        own.seed += std::uint64_t(k);
+        const Problem problem = fill(k);
+        bool smooth = true, bounded = true;
+        for (const Term& t : problem.terms) {
+            smooth = smooth && (t.ridge > 0 || !(t.lower < t.upper));
+            bounded = bounded && std::isfinite(t.lower) && std::isfinite(t.upper);
+        }
+        auto way = own.primal && smooth ? newton<T> : own.primal && bounded ? proximal<T> : descend<T>;
+        solutions[std::size_t(k)] = way(rows, problem, own);
+    };
+    // Many outputs: one thread each. Few: one after the other, each with all threads. The results are the same.
+    if (outputs >= thread_count())
+        parallel(outputs, task);
+    else
+        for (Index k = 0; k < outputs; ++k) task(k);
+    return solutions;
+}
+
+#define MERCER_INSTANTIATE(T)                                                                                          \
+    template class Rows<T>;                                                                                            \
+    template void products(const Rows<T>&, const Vector&, Vector&);                                                    \
+    template void combine(const Rows<T>&, const Vector&, Vector&, Vector&);                                            \
+    template void certify(const Rows<T>&, const Problem&, const Options&, const Vector&, Solution&);                   \
+    template std::vector<Solution> solve(const Source<T>&, double, Index, const std::function<Problem(Index)>&,        \
+                                         const Options&);
+MERCER_INSTANTIATE(float)
+MERCER_INSTANTIATE(double)
+
+} // namespace linear
+} // namespace mercer

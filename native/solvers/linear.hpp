@@ -1,0 +1,139 @@
+// Linear machines, solved through their weights instead of a Gram matrix.
+//
+// Rows x_i are extended by a constant s (the intercept, which is penalised like any weight); s = 0 means none. With
+// K = X X' of the extended rows, the dual problem is the one of mercer/problem.py without the equality:
+//
+//   minimise over a   1/2 a'(K + diag(ridge)) a - q'a + l1 |a|_1    subject to  lower <= a <= upper,
+//
+// and the primal is to minimise P(w) = 1/2 |w|^2 + sum_i loss_i(q_i - w'x_i), where loss_i(u) is the maximum over a_i
+// of u a_i - l1 |a_i| - ridge_i a_i^2 / 2. They meet at w = X'a. Two ways to get there:
+//
+//   dual:    coordinate descent with shrinking (Hsieh et al., ICML 2008; Ho and Lin, JMLR 2012), and on the face it has
+//            found, conjugate gradients (More and Toraldo, SIAM J. Optim. 1991);
+//   primal:  Newton's method, its steps by preconditioned conjugate gradients, exact line search (Lin, Weng and
+//   Keerthi,
+//            JMLR 2008; Galli and Lin, TNNLS 2022). It needs every ridge > 0, which makes the loss differentiable;
+//            where there is none, the proximal point method supplies one (Rockafellar, SIAM J. Control Optim. 1976).
+#pragma once
+
+#include "samples/source.hpp"
+#include "solvers/linear_loops.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace mercer::linear {
+
+using Vector = std::vector<double>;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The part of the problem that belongs to one row; its coefficient may rise or fall only where the bounds let it.
+struct Term {
+    double q, lower, upper, ridge;
+
+    // The slopes of the dual objective (to be maximised) upwards and downwards at a, if g = q - w'x - ridge a.
+    double rise(double a, double g, double l1) const { return a < upper ? g - (a >= 0 ? l1 : -l1) : -kInfinity; }
+    double fall(double a, double g, double l1) const { return a > lower ? g - (a > 0 ? l1 : -l1) : kInfinity; }
+    // The coefficient that attains loss(u), for ridge > 0.
+    double response(double u, double l1) const {
+        const double shrunk = u - std::min(std::max(u, -l1), l1); // no branches: they could not be predicted
+        return std::min(std::max(shrunk / ridge, lower), upper);
+    }
+    double loss(double u, double l1) const;
+};
+
+struct Problem {
+    std::vector<Term> terms;
+    double l1 = 0;
+};
+
+struct Options {
+    bool primal = false; // hard margins are solved by the dual all the same
+    double tol = 1e-4;   // of the violation
+    Index max_iterations = 1000;
+    std::uint64_t seed = 0;
+};
+
+// Recomputed in float64 from the final coefficients; see mercer/solvers/certificate.py.
+struct Solution {
+    Vector weights; // one per column and, last, that of the constant s
+    double primal = 0, dual = 0, violation = 0;
+    Index iterations = 0;
+    bool converged = false;
+};
+
+// Rows with their constant, and how to multiply with them.
+template <class T> class Rows {
+  public:
+    Rows(const Source<T>& source, double constant);
+
+    Index count() const { return source_.rows; }
+    Index width() const { return source_.columns + 1; } // of a vector of weights
+    double constant() const { return constant_; }
+    const Source<T>& source() const { return source_; }
+    const Loops<T>& fast() const { return loops_; }
+    // Multiplications of one product with all rows, and with one on average.
+    double work() const {
+        return source_.sparse() ? double(source_.indptr[source_.rows]) : double(source_.rows * source_.columns);
+    }
+    double density() const { return work() / double(source_.rows); }
+    double dot(Index i, const double* w) const {
+        const double rest = constant_ * w[source_.columns];
+        if (!source_.sparse()) return loops_.dot(source_.columns, row(i), w) + rest;
+        const Index p = source_.indptr[i];
+        return loops_.sparse_dot(source_.indptr[i + 1] - p, source_.values + p, source_.indices + p, w) + rest;
+    }
+    void add(Index i, double s, double* w) const {
+        w[source_.columns] += s * constant_;
+        if (!source_.sparse()) return loops_.add(source_.columns, s, row(i), w);
+        const Index p = source_.indptr[i];
+        loops_.sparse_add(source_.indptr[i + 1] - p, s, source_.values + p, source_.indices + p, w);
+    }
+    double square(Index i) const { return squares_[std::size_t(i)]; }
+    double largest_square() const { return largest_; }
+    // Asks for row i to be brought near, all of it if it is not long.
+    void prefetch(Index i) const {
+        const bool sparse = source_.sparse();
+        const Index p = sparse ? source_.indptr[i] : 0, n = sparse ? source_.indptr[i + 1] - p : source_.columns;
+        const Index end = n < 512 ? n : 512;
+        const T* x = sparse ? source_.values + p : row(i);
+        for (Index k = 0; k < end; k += Index(64 / sizeof(T))) __builtin_prefetch(x + k);
+        if (sparse)
+            for (Index k = 0; k < end; k += 16) __builtin_prefetch(source_.indices + p + k);
+    }
+
+  private:
+    const T* row(Index i) const { return source_.data + i * source_.row_stride; }
+
+    Source<T> source_;
+    double constant_;
+    const Loops<T>& loops_;
+    Vector squares_; // |x_i|^2, the constant included
+    double largest_ = 0;
+};
+
+// Rows cut into parts, their number given by the work (in multiplications) and not by the threads, on which sums over
+// them therefore do not depend.
+inline constexpr Index kParts = 16;
+Index parts_of(double work, double width = 0); // width: numbers that each part has to itself
+void over_parts(Index parts, Index count, const std::function<void(Index part, Index begin, Index end)>& task);
+template <class T> void products(const Rows<T>& rows, const Vector& w, Vector& f);                 // f = X w
+template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& partial, Vector& w); // w = X'a
+
+// A few sweeps of descend(), for others to go on from: the coefficients.
+template <class T> Vector sweep(const Rows<T>& rows, const Problem& problem, const Options& options);
+template <class T> Solution descend(const Rows<T>& rows, const Problem& problem, const Options& options);
+template <class T> Solution newton(const Rows<T>& rows, const Problem& problem, const Options& options);
+template <class T> Solution proximal(const Rows<T>& rows, const Problem& problem, const Options& options);
+
+// The certificate of coefficients a and weights w, which need not be X'a.
+template <class T>
+void certify(const Rows<T>& rows, const Problem& problem, const Options& options, const Vector& a, Solution& solution);
+
+// Solves `outputs` problems on the same rows, in parallel; fill(k) gives the k-th.
+template <class T> std::vector<Solution> solve(const Source<T>& source, double constant, Index outputs,
+                                               const std::function<Problem(Index)>& fill, const Options& options);
+
+} // namespace mercer::linear

@@ -1,0 +1,144 @@
+// The certificate against its definition: primal above dual, equal at the optimum; the bias is the best one; and
+// what single precision cannot tell is computed again in double precision.
+#include "check.hpp"
+#include "problems.hpp"
+#include "solvers/certificate.hpp"
+#include "threads/pool.hpp"
+
+using namespace mercer;
+using problems::Data;
+using problems::Example;
+
+// loss_p(u) by its definition: the maximum of a concave function between the bounds, by ternary search.
+static double loss(const Problem& problem, Index p, double u) {
+    auto value = [&](double a) { return u * a - problem.l1[p] * std::abs(a) - problem.ridge[p] * a * a / 2; };
+    double low = std::max(problem.lower[p], -1e4), high = std::min(problem.upper[p], 1e4);
+    double best = std::max(value(low), value(high));
+    for (int round = 0; round < 300; ++round) {
+        const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+        best = std::max({best, value(a), value(b)});
+        (value(a) < value(b) ? low : high) = value(a) < value(b) ? a : b;
+    }
+    return std::max({best, value(low), value(high), 0 >= problem.lower[p] && 0 <= problem.upper[p] ? 0.0 : -INFINITY});
+}
+
+static double primal(const Example& example, const double* a, const double* f, const double* bias) {
+    const Problem problem = example.problem();
+    double sum = 0;
+    for (std::size_t g = 0; g < example.total.size(); ++g) sum += bias[g] * example.total[g];
+    for (Index p = 0; p < problem.count; ++p)
+        sum += a[p] * f[p] / 2 + loss(problem, p, problem.q[p] - f[p] - bias[problem.group_of(p)]);
+    return sum;
+}
+
+static void certificates_of(const Example& example, const std::vector<double>& matrix, Index n) {
+    const Problem problem = example.problem();
+    std::vector<double> a = example.start();
+    double before = INFINITY;
+    for (double tol : {1e3, 1.0, 1e-2, 1e-4, 1e-8}) { // from a bad solution to a good one
+        check::context = example.name + " solved to " + std::to_string(tol);
+        naive::smo(problem, matrix, n, tol, a.data());
+        const auto f = naive::product(problem, matrix, n, a.data());
+        const Certificate c = certify(problem, a.data(), f.data(), example.total.data());
+        double mass = 1;
+        for (double v : a) mass += std::abs(v);
+        CHECK_CLOSE(c.dual, -naive::objective(problem, a.data(), f.data()), 1e-13, mass * mass);
+        CHECK_CLOSE(c.primal, primal(example, a.data(), f.data(), c.bias), 1e-9, mass * mass);
+        CHECK_CLOSE(c.violation, naive::violation(problem, a.data(), f.data()), 1e-13, mass);
+        CHECK(c.primal >= c.dual - 1e-12 * mass * mass);
+        CHECK(c.dual >= -before - 1e-12 * mass * mass); // the dual rises as the solution improves
+        before = -c.dual;
+        double bounds = mass;
+        for (Index p = 0; p < problem.count; ++p)
+            for (double bound : {problem.lower[p], problem.upper[p]})
+                if (std::isfinite(bound)) bounds += std::abs(bound);
+        if (c.violation <= 1e-2) CHECK(c.primal - c.dual <= 2 * c.violation * bounds);
+        for (int g = 0; g < problem.groups; ++g)
+            for (double change : {-1.0, -1e-2, -1e-4, 1e-4, 1e-2, 1.0}) {
+                double bias[2] = {c.bias[0], c.bias[1]};
+                bias[g] += change;
+                CHECK(primal(example, a.data(), f.data(), bias) >= c.primal - 1e-9 * mass * mass);
+            }
+    }
+}
+
+// A hard margin has no finite loss; what is charged for it vanishes at the optimum all the same.
+static void hard_margin() {
+    check::context = "hard margin";
+    const Data data(30, 2, 0.3, 3);
+    const Example example = problems::hinge(data.labels, INFINITY);
+    const auto matrix = data.matrix();
+    const Problem problem = example.problem();
+    std::vector<double> a = example.start();
+    naive::smo(problem, matrix, data.n, 1e-9, a.data());
+    const auto f = naive::product(problem, matrix, data.n, a.data());
+    const Certificate c = certify(problem, a.data(), f.data(), example.total.data());
+    CHECK(std::isfinite(c.primal) && std::isfinite(c.bias[0]));
+    CHECK(c.primal >= c.dual * (1 - 1e-12));
+    CHECK_CLOSE(c.primal, c.dual, 1e-5, c.dual);
+}
+
+// Without an equality constraint there is no bias, and zero is among the slopes.
+static void no_group() {
+    check::context = "no group";
+    const Data data(20, 2, 0.3, 4);
+    Example example = problems::squared_hinge(data.labels, 3);
+    example.total.clear();
+    const std::vector<double> a(20, 0.0), f(20, 0.0);
+    const Certificate c = certify(example.problem(), a.data(), f.data(), nullptr);
+    CHECK(c.violation == 2 && c.bias[0] == 0 && c.bias[1] == 0 && c.dual == 0);
+    CHECK_CLOSE(c.primal, 3 * 20, 1e-12, 60);
+}
+
+// f with noise below the stated error is made exact where it decides the violation, and only f changes.
+static void sharpening(const Data& data, const Example& example, const std::vector<double>& matrix, double error) {
+    check::context = example.name + " sharpened, error " + std::to_string(error);
+    const Problem problem = example.problem();
+    std::vector<double> a = example.start();
+    naive::smo(problem, matrix, data.n, 1e-3, a.data());
+    const auto exact = naive::product(problem, matrix, data.n, a.data());
+    double mass = 0;
+    for (double v : a) mass += std::abs(v);
+    std::mt19937 random(1);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    std::vector<double> noise(std::size_t(data.n)), f(exact);
+    for (double& v : noise) v = 0.999 * error * mass * uniform(random);
+    for (Index p = 0; p < problem.count; ++p) f[std::size_t(p)] += noise[std::size_t(problem.sample_of(p))];
+    const auto rough = f;
+    const auto gram = data.gram<double>();
+    const Index many = sharpen(*gram, problem, a.data(), f.data(), error);
+    CHECK(many > 0 && many <= problem.count);
+    const double true_violation = naive::violation(problem, a.data(), exact.data());
+    CHECK_CLOSE(naive::violation(problem, a.data(), f.data()), true_violation, 1e-13, 1 + mass);
+    CHECK_CLOSE(certify(problem, a.data(), f.data(), example.total.data()).violation, true_violation, 1e-13, 1 + mass);
+    Index changed = 0;
+    for (std::size_t p = 0; p < f.size(); ++p) {
+        if (f[p] == rough[p]) continue;
+        ++changed;
+        CHECK_CLOSE(f[p], exact[p], 1e-14, 1 + mass);
+    }
+    CHECK(changed <= many && (error == 0 || changed >= many / 2));
+    // With an unknown error, everything.
+    auto all = rough;
+    CHECK(sharpen(*gram, problem, a.data(), all.data(), INFINITY) == problem.count);
+    for (std::size_t p = 0; p < all.size(); ++p) CHECK_CLOSE(all[p], exact[p], 1e-14, 1 + mass);
+    // With none, nothing; and nothing for a solution of zeros.
+    CHECK(sharpen(*gram, problem, a.data(), all.data(), 0.0) == 0);
+    const std::vector<double> zeros(a.size(), 0.0);
+    auto untouched = zeros;
+    for (double e : {0.0, 1e-6, double(INFINITY)}) CHECK(sharpen(*gram, problem, zeros.data(), untouched.data(), e) == 0);
+    CHECK(untouched == zeros);
+}
+
+int main() {
+    set_thread_count(2);
+    const Data small(40, 2, 1.0, 1), medium(500, 3, 1.0, 2);
+    const auto small_matrix = small.matrix(), medium_matrix = medium.matrix();
+    for (double C : {0.1, 10.0})
+        for (const Example& example : small.every_kind(C)) certificates_of(example, small_matrix, small.n);
+    hard_margin();
+    no_group();
+    for (const Example& example : medium.every_kind(2))
+        for (double error : {1e-7, 1e-5}) sharpening(medium, example, medium_matrix, error);
+    return check::finish();
+}

@@ -1,0 +1,91 @@
+// Memory that is lent out: what comes back is lent again, the smallest that fits; everything can be given back.
+#include "check.hpp"
+#include "memory/buffer.hpp"
+#include "memory/slab.hpp"
+#include "threads/pool.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+using namespace mercer;
+
+constexpr std::size_t kMegabyte = std::size_t(1) << 20;
+
+static void what_comes_back_is_lent_again() {
+    drop_slabs();
+    Slab small, large;
+    void* first = small.reserve(3 * kMegabyte);
+    void* second = large.reserve(9 * kMegabyte);
+    CHECK(first != second);
+    CHECK(reinterpret_cast<std::uintptr_t>(first) % (2 * kMegabyte) == 0);
+    std::memset(first, 1, 3 * kMegabyte);
+    std::memset(second, 2, 9 * kMegabyte);
+    CHECK(small.reserve(kMegabyte) == first); // enough already
+    small.release();
+    large.release();
+    CHECK(!small.data() && !large.data());
+    Slab other;
+    CHECK(other.reserve(5 * kMegabyte) == second); // the small one is too small
+    CHECK(large.reserve(1) == first);
+    other.release();
+    CHECK(small.reserve(0) == nullptr || small.data());
+    // Growing loses the contents but not what was there: it goes back for the next one.
+    CHECK(large.reserve(9 * kMegabyte) == second);
+    CHECK(small.reserve(2 * kMegabyte) == first);
+}
+
+static void more_than_are_kept() {
+    drop_slabs();
+    {
+        std::vector<Slab> slabs(20);
+        for (std::size_t i = 0; i < slabs.size(); ++i)
+            std::memset(slabs[i].reserve((i % 5 + 1) * kMegabyte), int(i), (i % 5 + 1) * kMegabyte);
+        for (std::size_t i = 0; i < slabs.size(); ++i)
+            CHECK(*static_cast<unsigned char*>(slabs[i].data()) == i); // nobody has been given another's
+    }
+    drop_slabs();
+    drop_slabs();
+}
+
+static void threads_share_them() {
+    set_thread_count(4);
+    for (int round = 0; round < 20; ++round)
+        parallel(16, [&](long i) {
+            Slab slab;
+            const std::size_t bytes = std::size_t(1 + i % 3) * kMegabyte;
+            auto* data = static_cast<unsigned char*>(slab.reserve(bytes));
+            data[0] = data[bytes - 1] = static_cast<unsigned char>(i);
+            CHECK(data[0] == i && data[bytes - 1] == i);
+        });
+    // Too large to be kept without a word to the system, and whole when lent again.
+    Slab slab;
+    std::memset(slab.reserve(40 * kMegabyte), 3, 40 * kMegabyte);
+    slab.release();
+    std::memset(slab.reserve(40 * kMegabyte), 4, 40 * kMegabyte);
+    CHECK(static_cast<unsigned char*>(slab.data())[40 * kMegabyte - 1] == 4);
+}
+
+static void buffers_grow_and_move() {
+    Buffer<double> a;
+    CHECK(a.reserve(0) == nullptr && a.size() == 0);
+    double* first = a.reserve(100);
+    CHECK(reinterpret_cast<std::uintptr_t>(first) % 64 == 0);
+    CHECK(a.reserve(50) == first && a.size() == 100);
+    Buffer<double> b(std::move(a));
+    CHECK(b.data() == first && b.size() == 100);
+    Buffer<double> c(400000); // on huge pages
+    CHECK(reinterpret_cast<std::uintptr_t>(c.data()) % (2 * kMegabyte) == 0);
+    c = std::move(b);
+    CHECK(c.data() == first);
+    c.reserve(500000)[499999] = 1;
+}
+
+int main() {
+    what_comes_back_is_lent_again();
+    more_than_are_kept();
+    threads_share_them();
+    buffers_grow_and_move();
+    drop_slabs();
+    return check::finish();
+}

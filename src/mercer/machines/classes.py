@@ -1,0 +1,337 @@
+"""What SVC and NuSVC share: several classes by problems of two, votes, and Platt's probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from itertools import combinations, pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import assert_all_finite, check_random_state, column_or_1d, compute_class_weight, deprecated
+from sklearn.utils._param_validation import Hidden, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.expansion import Expansion
+from mercer.gram import Gram
+from mercer.machines.probability import coupled, sigmoid
+from mercer.machines.support import Positions, SupportMachine, Training, certificate_of
+from mercer.problem import Problem, Vector
+from mercer.samples.base import Array
+from mercer.solvers import Solution
+from mercer.threads import limited
+
+#: Folds of the cross-validation behind ``probability=True``.
+FOLDS = 5
+GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` option for SVC and NuSVC \
+was deprecated and will be removed in 1.11."
+
+
+class SupportClassifier(ClassifierMixin, SupportMachine):  # type: ignore[misc]
+    """What SVC and NuSVC share: several classes by problems of two, voting, and Platt's probabilities.
+
+    One problem per pair of classes, the first of which is positive ("ovo"), or one per class against the rest ("ovr").
+    Of two classes in all, the second is positive.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SupportMachine._parameter_constraints,
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "strategy": [StrOptions({"ovr", "ovo"})],
+    }
+
+    def _problem(self, sign: Vector, weight: Vector, cost: Vector, sample: Positions | None) -> Problem:
+        """The problem of two classes; ``cost`` is the weight of each sample times that of its class."""
+        raise NotImplementedError
+
+    def _margin(self, solution: Solution) -> tuple[float, float]:
+        """The margin by which coefficients and bias are to be divided, and the bias."""
+        return 1.0, float(solution.bias)
+
+    def _scaled(self, solution: Solution) -> tuple[Vector, float]:
+        """Coefficients and bias of the function with margin 1."""
+        margin, bias = self._margin(solution)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a margin of zero is refused as not finite
+            return solution.coefficients / margin, float(np.divide(bias, margin))
+
+    def _norm(self, problem: Problem, solution: Solution) -> float:
+        """|w| of that function, from its dual objective q'a - a'Ka / 2."""
+        squared = 2 * (float(problem.q @ solution.coefficients) - certificate_of(solution).dual)
+        return float(np.sqrt(max(squared, 0.0)) / self._margin(solution)[0]) or 1.0
+
+    # -- fit --------------------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        if self.probability != "deprecated":
+            name = type(self).__name__
+            warnings.warn(
+                "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. "
+                f"Use `CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`",
+                FutureWarning,
+                stacklevel=4,
+            )
+        if self.strategy == "ovr" and (self.decision_function_shape == "ovo" or self.probability is True):
+            raise ValueError(
+                "strategy='ovr' trains one machine per class, so it has neither decision_function_shape='ovo' nor "
+                "probability=True; use strategy='ovo'"
+            )
+        return super()._fit(X, y, sample_weight)
+
+    def _targets(self, y: Any, samples: int) -> Array:
+        labels = y if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU" else checked_labels(y)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
+        self.class_weight_ = np.ones(len(self.classes_))
+        if self.class_weight is not None:
+            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        return codes.astype(np.int64, copy=False)
+
+    def _arranged(self, target: Array, weight: Vector) -> Positions:
+        used = np.flatnonzero(weight > 0)
+        left = np.unique(target[used]) if len(used) < len(weight) else range(len(self.classes_))
+        if len(left) < len(self.classes_):
+            self._refuse_lost_classes(left)
+        return used[np.argsort(target[used], kind="stable")] if self._pairs() else used
+
+    def _refuse_lost_classes(self, left: Any) -> None:
+        if len(left) == 1:
+            raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+        lost = np.delete(self.classes_, left)
+        raise ValueError(f"Invalid input - no sample of class {', '.join(map(str, lost))} has a positive weight.")
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        """The pairs of classes that have a problem each, if there are more than two classes to pair."""
+        k = len(self.classes_)
+        return list(combinations(range(k), 2)) if k > 2 and self.strategy == "ovo" else []
+
+    def _contests(self, target: Array) -> list[tuple[Positions | None, Vector]]:
+        """The samples (all of them if None) and the signs of every problem of two classes."""
+        k = len(self.classes_)
+        if k == 2:
+            return [(None, np.where(target == 1, 1.0, -1.0))]
+        if not self._pairs():
+            return [(None, np.where(target == c, 1.0, -1.0)) for c in range(k)]
+        ends = np.searchsorted(target, np.arange(k + 1))  # the samples are sorted by class
+        members = [np.arange(a, b) for a, b in pairwise(ends)]
+        ones = [np.ones(len(m)) for m in members]
+        return [
+            (np.concatenate([members[i], members[j]]), np.concatenate([ones[i], -ones[j]])) for i, j in self._pairs()
+        ]
+
+    def _posed(self, training: Training, sign: Vector, sample: Positions | None) -> Problem:
+        weight = training.weight if sample is None else training.weight[sample]
+        if self.class_weight is None:
+            return self._problem(sign, weight, weight, sample)
+        target = training.target if sample is None else training.target[sample]
+        return self._problem(sign, weight, weight * self.class_weight_[target], sample)
+
+    def _problems(self, training: Training) -> list[Problem]:
+        return [self._posed(training, sign, sample) for sample, sign in self._contests(training.target)]
+
+    def _combined(
+        self, training: Training, problems: list[Problem], solutions: list[Solution]
+    ) -> tuple[Vector, Vector]:
+        """One column per problem; of pairs LIBSVM's layout: a sample of class c has a column per other class."""
+        scaled = [self._scaled(solution) for solution in solutions]
+        bias = np.array([b for _, b in scaled])
+        pairs = self._pairs()
+        if not pairs:
+            self._norms = np.array([self._norm(p, s) for p, s in zip(problems, solutions, strict=True)])
+            return np.stack([a for a, _ in scaled], axis=1), bias
+        coefficients = np.zeros((len(training), len(self.classes_) - 1))
+        for (i, j), problem, (a, _) in zip(pairs, problems, scaled, strict=True):
+            coefficients[problem.sample, column_of(training, problem, i, j)] = a
+        return coefficients, bias
+
+    def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
+        pairs = self._pairs()
+        if coefficients.shape[1] != (len(self.classes_) - 1 if pairs else len(problems)):  # other classes than last
+            return [np.zeros(len(problem)) for problem in problems]
+        if not pairs:
+            return list(coefficients.T)
+        return [
+            coefficients[problem.sample, column_of(training, problem, i, j)]
+            for (i, j), problem in zip(pairs, problems, strict=True)
+        ]
+
+    def _support(self, training: Training, nonzero: Positions) -> Positions:
+        classes = training.target[nonzero]
+        self.n_support_ = np.bincount(classes, minlength=len(self.classes_)).astype(np.int32)
+        return nonzero[np.argsort(classes, kind="stable")]
+
+    def _iterations(self, steps: list[int]) -> Any:
+        return np.array(steps, dtype=np.int32)
+
+    # -- decisions --------------------------------------------------------------------------------------------
+
+    @property
+    def expansion_(self) -> Expansion:
+        """The fitted functions, one output per problem of two classes."""
+        pairs = self._pairs()
+        if not pairs:
+            return self._expansion
+        compact = self._expansion.coefficients
+        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        wide = np.zeros((len(compact), len(pairs)))
+        for p, (i, j) in enumerate(pairs):
+            wide[ends[i] : ends[i + 1], p] = compact[ends[i] : ends[i + 1], j - 1]
+            wide[ends[j] : ends[j + 1], p] = compact[ends[j] : ends[j + 1], i]
+        return Expansion(self._expansion.kernel, self._expansion.samples, wide, self._expansion.bias)
+
+    def _values(self, X: Any) -> Array:
+        """The value of every problem's function: (rows, problems), or (rows,) for two classes."""
+        samples = self._seen(X)
+        with limited(self.n_jobs):
+            if len(self.classes_) == 2 or self.strategy == "ovr":
+                return self._expansion(samples)
+            sums = self._expansion.by_segment(samples, np.cumsum(self.n_support_) - self.n_support_)
+        i, j = pairs_of(len(self.classes_))
+        return np.asarray(sums[:, i, j - 1] + sums[:, j, i] + self.intercept_)
+
+    def decision_function(self, X: Any) -> Array:
+        """How far each row is on the side of the classes.
+
+        Of two classes: f, positive for the second. Of more: the values of all pairs if ``decision_function_shape`` is
+        "ovo", each positive for the pair's first class; else the votes of each class plus a bounded sum of its values;
+        with ``strategy="ovr"`` the distance f / |w| to each class's hyperplane.
+        """
+        values = self._values(X)
+        if values.ndim == 1:
+            return values
+        if self.strategy == "ovr":
+            return np.asarray(values / self._norms)
+        if self.decision_function_shape == "ovo":
+            return values
+        k = len(self.classes_)
+        confidence = values @ signs(k)
+        return np.asarray(votes(values >= 0, k) + confidence / (3 * (np.abs(confidence) + 1)))
+
+    def predict(self, X: Any) -> Array:
+        """The class of every row: by sign, by the votes of all pairs, or by the largest distance."""
+        if self.break_ties and self.decision_function_shape == "ovo":
+            check_is_fitted(self)
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if self.break_ties or self.strategy == "ovr":
+            values = self.decision_function(X)
+        else:
+            values = self._values(X)
+            values = values if values.ndim == 1 else votes(values > 0, len(self.classes_))
+        return np.asarray(self.classes_.take(values >= 0 if values.ndim == 1 else values.argmax(axis=1)))
+
+    # -- probabilities ----------------------------------------------------------------------------------------
+
+    def _complete(self, training: Training, gram: Gram) -> None:
+        """Fits Platt's sigmoids to values that cross-validation gives."""
+        self._probA = self._probB = np.empty(0)
+        if self.probability is not True:
+            return
+        random = check_random_state(self.random_state)
+        contests = self._contests(training.target)
+        values = self._held_out(training, gram, contests, [random.permutation(len(sign)) for _, sign in contests])
+        # As in LIBSVM, the first class is the positive one, also of two.
+        flip = -1.0 if len(self.classes_) == 2 else 1.0
+        fits = [sigmoid(flip * v, flip * sign > 0) for v, (_, sign) in zip(values, contests, strict=True)]
+        self._probA, self._probB = np.array(fits).T
+
+    def _held_out(self, training: Training, gram: Gram, contests: Any, orders: list[Positions]) -> list[Vector]:
+        """The value of every sample of every contest, from the other folds."""
+        values, tasks, problems = [], [], []
+        for (sample, sign), order in zip(contests, orders, strict=True):
+            rows = np.arange(len(sign)) if sample is None else sample
+            values.append(np.zeros(len(sign)))
+            for held in np.array_split(order, FOLDS):
+                kept = np.setdiff1d(order, held)
+                if len(np.unique(sign[kept])) < 2:
+                    values[-1][held] = sign[kept][0] if len(kept) else 0.0
+                elif len(held):
+                    problems.append(self._posed(training, sign[kept], rows[kept]))
+                    tasks.append((values[-1], held, rows[held], rows[kept]))
+        with limited(self.n_jobs):
+            solutions = self._solver().solve(gram, problems)
+            for (out, held, rows, others), solution in zip(tasks, solutions, strict=True):
+                f = Expansion.of(training.kernel, training.samples.take(others), *self._scaled(solution))
+                out[held] = f(training.samples.take(rows))
+        return values
+
+    def _check_probability(self) -> bool:
+        if self.probability == "deprecated" or not self.probability:
+            raise AttributeError("predict_proba is not available when probability=False")
+        return True
+
+    @available_if(_check_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of every class, by sigmoids of the pairs' values, coupled."""
+        check_is_fitted(self)
+        if not self._probA.size:
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+        values = self._values(X)
+        k = len(self.classes_)
+        pairs = -values[:, None] if k == 2 else values
+        first = np.clip(expit(-(pairs * self._probA + self._probB)), 1e-7, 1 - 1e-7)
+        r = np.zeros((len(pairs), k, k))
+        i, j = pairs_of(k)
+        r[:, i, j], r[:, j, i] = first, 1 - first
+        return coupled(r)
+
+    @available_if(_check_probability)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of ``predict_proba``."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    @deprecated(f"Attribute `probA_` {GONE}")  # type: ignore[prop-decorator, untyped-decorator]
+    @property
+    def probA_(self) -> Array:  # noqa: N802
+        """The slopes of Platt's sigmoids, one per pair of classes; empty without ``probability=True``."""
+        return self._probA
+
+    @deprecated(f"Attribute `probB_` {GONE}")  # type: ignore[prop-decorator, untyped-decorator]
+    @property
+    def probB_(self) -> Array:  # noqa: N802
+        """The offsets of Platt's sigmoids."""
+        return self._probB
+
+
+def checked_labels(y: Any) -> Array:
+    """Labels of any kind as a finite one-dimensional array."""
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return np.asarray(labels)
+
+
+def column_of(training: Training, problem: Problem, i: int, j: int) -> NDArray[np.int64]:
+    """The column of each coefficient of the pair (i, j) in LIBSVM's layout: j - 1 for class i, i for class j."""
+    return np.where(training.target[problem.sample] == i, j - 1, i)
+
+
+@lru_cache(maxsize=8)
+def pairs_of(k: int) -> tuple[Positions, Positions]:
+    """The first and the second classes of all pairs of k classes, in order."""
+    i, j = np.triu_indices(k, 1)
+    return i, j
+
+
+@lru_cache(maxsize=8)
+def signs(k: int) -> Vector:
+    """One row per pair of k classes: 1 for its first class, -1 for its second."""
+    i, j = pairs_of(k)
+    rows = np.arange(len(i))
+    matrix = np.zeros((len(i), k))
+    matrix[rows, i], matrix[rows, j] = 1.0, -1.0
+    return matrix
+
+
+def votes(first: Array, k: int) -> Vector:
+    """How many pairs each class has won; ``first`` tells of every pair whether its first class has."""
+    return np.asarray(first @ signs(k) + np.arange(k))  # class c is the second of c pairs

@@ -1,0 +1,122 @@
+"""Linear machines, solved for their weights: the native solvers behind LinearSVC and LinearSVR.
+
+Rows are extended by a constant s, so that the intercept is a weight like the others. With labels or targets q and costs
+C_i, the problem is to minimise over w and its last entry, the weight of the constant,
+
+    1/2 |w|^2 + sum_i C_i loss(q_i, w'x_i)
+
+for the hinge loss max(0, 1 - q f), the epsilon-insensitive loss max(0, |q - f| - epsilon), or one of them squared. Its
+dual is a Problem of ``mercer.problem`` without an equality. native/solvers/linear.hpp says how it is solved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer import _native
+from mercer.problem import Vector
+from mercer.solvers.certificate import Certificate
+
+#: With more columns than this, Newton's method no longer factors a matrix of their number, and the dual is faster.
+MANY_COLUMNS = 1500
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSolution:
+    """One row of weights, one intercept and one certificate per output."""
+
+    weights: Vector
+    intercepts: Vector
+    certificates: tuple[Certificate, ...]
+
+    @property
+    def iterations(self) -> int:
+        return max(certificate.iterations for certificate in self.certificates)
+
+
+@dataclass(frozen=True)
+class LinearSolver:
+    """Solves for the weights; ``tol`` bounds the KKT violation of the dual.
+
+    ``primal`` says how: Newton's method on the primal, coordinate descent on the dual, or by the shape if None.
+    ``intercept`` is the constant s; 0 means no intercept.
+
+    >>> import numpy as np
+    >>> X = np.array([[-1.0], [1.0]])
+    >>> solution = LinearSolver().classify(X, np.array([0.0, 1.0]), np.ones(2), [(1, 1, 1)], squared=False)
+    >>> solution.weights.round(6), solution.certificates[0].converged
+    (array([[1.]]), True)
+    """
+
+    tol: float = 1e-4
+    max_iter: int = 1000
+    primal: bool | None = None
+    intercept: float = 1.0
+    seed: int = 0
+
+    def classify(self, X: Any, label: Vector, cost: Vector, outputs: Any, *, squared: bool) -> LinearSolution:
+        """One machine per output (label, positive, negative): rows of that label against the others, their costs
+        times ``positive`` and ``negative``.
+        """
+        return self._solve(X, label, cost, np.asarray(outputs, dtype=np.float64), 0.0, squared)
+
+    def regress(self, X: Any, target: Vector, cost: Vector, epsilon: float, *, squared: bool) -> LinearSolution:
+        """The machine that hits the targets up to epsilon."""
+        return self._solve(X, target, cost, np.empty((0, 3)), epsilon, squared)
+
+    def _solve(
+        self, X: Any, target: Vector, cost: Vector, outputs: Vector, epsilon: float, squared: bool
+    ) -> LinearSolution:
+        rows, columns = X.shape
+        primal = rows >= columns and columns < MANY_COLUMNS if self.primal is None else self.primal
+        arguments = (
+            float(self.intercept),
+            np.ascontiguousarray(target, dtype=np.float64),
+            np.ascontiguousarray(cost, dtype=np.float64),
+            outputs,
+            float(epsilon),
+            squared,
+            primal,
+            float(self.tol),
+            self.max_iter,
+            self.seed,
+        )
+        if sp.issparse(X):
+            csr: Any = X
+            if not csr.has_canonical_format:
+                csr = csr.copy()
+                csr.sum_duplicates()
+            indices, indptr = csr.indices.astype(np.int32, copy=False), csr.indptr.astype(np.int64, copy=False)
+            weights, numbers = _native.solve_linear_sparse(csr.data, indices, indptr, columns, *arguments)
+        else:
+            weights, numbers = _native.solve_linear_dense(np.ascontiguousarray(X), *arguments)
+        certificates = tuple(
+            Certificate(primal, dual, max(primal - dual, 0.0), violation, iterations, converged)
+            for primal, dual, violation, iterations, converged in numbers
+        )
+        return LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
+
+
+def judge_l1(X: Any, weights: Vector, intercept: float, constant: float, q: Vector, cost: Vector) -> Certificate:
+    """The certificate of an l1 penalised machine with the squared hinge loss: |w|_1 + sum_i C_i max(0, 1 - q_i f_i)^2.
+
+    Its dual is to maximise q'a - sum_i a_i^2 / (4 C_i) subject to |X'a| <= 1 in every column; the residuals give an a
+    that is scaled to satisfy it. ``violation`` is the largest slope left in a weight. It is not marked as converged:
+    nothing here knows by which rule the weights were found.
+    """
+    last = intercept / constant if constant else 0.0
+    slack = np.maximum(1 - q * (X @ weights + intercept), 0)
+    a = 2 * cost * slack
+    primal = float(np.abs(weights).sum() + abs(last) + cost @ slack**2)
+    correlation = np.append(np.asarray(X.T @ (a * q)).ravel(), constant * float(a @ q))
+    w = np.append(weights, last)
+    violation = np.where(w == 0, np.maximum(np.abs(correlation) - 1, 0), np.abs(correlation - np.sign(w)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        quadratic = float(np.sum(np.where(cost > 0, a**2 / (4 * cost), 0)))
+    scale = 1 / max(1.0, float(np.abs(correlation).max()))
+    dual = scale * float(a.sum()) - scale**2 * quadratic
+    return Certificate(primal, dual, max(primal - dual, 0.0), float(violation.max()), 0, False)
