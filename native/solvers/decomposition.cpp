@@ -213,16 +213,17 @@ template <class T> class Decomposition {
 
 template <class T>
 Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
-                 const Settings& settings, bool started, double* a, double* f, Index number) {
+                 const Settings& settings, bool& started, double* a, double* f, Index number) {
     Decomposition<T> decomposition(gram, squares, problem, total, settings, a, number);
     Solved solved;
     if (started)
         decomposition.start(f);
     else
         decomposition.start();
+    started = true;
     try {
         solved = decomposition.run();
-    } catch (const Interrupted&) {
+    } catch (...) {
         decomposition.finish(f);
         throw;
     }
@@ -230,9 +231,9 @@ Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& 
     return solved;
 }
 
-template Solved decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&, bool,
+template Solved decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&, bool&,
                           double*, double*, Index);
-template Solved decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&, bool,
+template Solved decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&, bool&,
                           double*, double*, Index);
 
 } // namespace mercer

@@ -39,23 +39,21 @@ struct Shared {
 
 void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
-    bool started = false;
-    task.begun = true;
+    task.begun = false;
     if (matrices.single && single_may_do(problem, matrices.single->error(), settings.tol)) {
         task.bits = 32;
-        task.solved = decompose(*matrices.single, shared.single.get(), problem, task.total, settings, false, task.a, task.f, number);
+        task.solved = decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.begun, task.a, task.f, number);
         sharpen(*matrices.exact, problem, task.a, task.f, matrices.single->error());
         task.certificate = certify(problem, task.a, task.f, task.total);
         task.finished = task.certificate.violation <= settings.tol || task.solved.status == Status::step_limit ||
                         task.solved.status == Status::stopped;
         if (task.finished) return;
         sharpen(*matrices.exact, problem, task.a, task.f, std::numeric_limits<double>::infinity());
-        started = true;
     }
     task.bits = 64;
     Settings rest = settings;
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
-    add(task.solved, decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, started, task.a, task.f, number));
+    add(task.solved, decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.begun, task.a, task.f, number));
     task.certificate = certify(problem, task.a, task.f, task.total);
     task.finished = true;
 }

@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import LinearSVC, LinearSVR
 from mercer.problem import Problem
-from mercer.solvers.certificate import judge
 from mercer.solvers.linear import LinearSolver
+from tests.naive import judge
 
 X, y = make_classification(400, 30, n_informative=8, flip_y=0.1, random_state=3)
 wide, labels = make_classification(80, 300, n_informative=20, n_classes=3, random_state=4)

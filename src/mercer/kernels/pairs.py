@@ -122,7 +122,8 @@ class Pairs(ABC):
         return out
 
     def share(self, other: Pairs) -> None:
-        """Takes over what another, bound to the same columns, has prepared of them; nothing, if there is nothing."""
+        """Takes over what another, bound to the same columns, has prepared of them, if anything."""
+        return
 
     def adjust(
         self, inner: Pairs, out: Array, rows: Rows, columns: slice, change: Callable[[Array, Rows, slice], None]

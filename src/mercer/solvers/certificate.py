@@ -1,15 +1,17 @@
 """The proof that comes with a solution: primal and dual objective, their gap, and the violation of the KKT conditions.
 
-All of it is computed in float64 from the coefficients as they are, whatever the solver believed.
+All of it is computed in float64 from the coefficients as they are, whatever the solver believed; the formulas are in
+``native/solvers/certificate.hpp``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer import _native
 from mercer.problem import Problem, Vector
 
 
@@ -60,101 +62,35 @@ def certify(problem: Problem, coefficients: Vector, product: Vector, iterations:
     """
     a = coefficients.reshape(len(problem), -1)
     f = product.reshape(len(problem), -1)
-    judged = [judge(one, a[:, j], f[:, j], iterations, tol) for j, one in enumerate(problem.columns())]
+    tasks = [Task(one, a[:, j], f[:, j]) for j, one in enumerate(problem.columns())]
+    for task in tasks:
+        task.native.certify()
+    judged = [task.solution(iterations, tol) for task in tasks]
     if problem.q.ndim == 1:
-        return Solution(coefficients, judged[0][0], judged[0][1])
-    return Solution(coefficients, np.array([b for b, _ in judged]), tuple(c for _, c in judged))
+        return Solution(coefficients, judged[0].bias, judged[0].certificate)
+    bias = np.array([one.bias for one in judged])
+    return Solution(coefficients, bias, tuple(cast(Certificate, one.certificate) for one in judged))
 
 
-def judge(problem: Problem, a: Vector, f: Vector, iterations: int, tol: float) -> tuple[Vector, Certificate]:
-    """The bias and the certificate of one output, from a and f = K a."""
-    groups = problem.groups()
-    u = problem.q - f
-    bias = np.array([best_bias(problem, members, total, u) for members, total in groups])
-    offset = np.zeros(len(problem))
-    for b, (members, _) in zip(bias, groups, strict=True):
-        offset[members] = b
-    paid = sum(float(b) * total for b, (_, total) in zip(bias, groups, strict=True))
-    primal = float(0.5 * (a @ f) + loss(problem, u - offset).sum() + paid)
-    dual = float(a @ problem.q - problem.l1 @ np.abs(a) - 0.5 * (a @ f) - 0.5 * (problem.ridge @ a**2))
-    violation = kkt_violation(problem, a, u)
-    # ``not <=`` so that NaN never counts as converged.
-    certificate = Certificate(primal, dual, max(primal - dual, 0.0), violation, iterations, bool(violation <= tol))
-    single = bias[0] if len(bias) == 1 else np.float64(0.0) if not len(bias) else bias
-    return np.asarray(single), certificate
+class Task:
+    """One output of a problem with the arrays that the core works on: a, and f = K a at the sample of each."""
 
+    def __init__(self, problem: Problem, a: Vector, f: Vector | None = None) -> None:
+        self.a = np.array(a, dtype=np.float64, order="C")
+        self.f = np.zeros(len(self.a)) if f is None else np.array(f, dtype=np.float64, order="C")
+        group = None if problem.group is None else problem.group.astype(np.uint8)
+        sample = None if problem.sample is None else np.ascontiguousarray(problem.sample, dtype=np.int64)
+        named = (problem.q, problem.lower, problem.upper, problem.l1, problem.ridge)
+        q, lower, upper, l1, ridge = (np.ascontiguousarray(v, dtype=np.float64) for v in named)
+        total = np.array([] if problem.total is None else problem.total, dtype=np.float64, ndmin=1)
+        self.native = _native.Task(q, lower, upper, l1, ridge, total, sample, group, self.a, self.f)
 
-def kkt_violation(problem: Problem, a: Vector, u: Vector) -> float:
-    """Max slope over coefficients that may rise minus min slope over those that may fall (LIBSVM's m - M), or 0."""
-    g = u - problem.ridge * a
-    rising = np.where(a < problem.upper, g - np.where(a >= 0, problem.l1, -problem.l1), -np.inf)
-    falling = np.where(a > problem.lower, g - np.where(a > 0, problem.l1, -problem.l1), np.inf)
-    if problem.total is None:  # the multiplier of the absent equality is 0: it counts among both
-        return float(max(rising.max(), 0.0) - min(falling.min(), 0.0))
-    return float(max(0.0, *(rising[members].max() - falling[members].min() for members, _ in problem.groups())))
-
-
-def best_response(problem: Problem, u: Vector) -> Vector:
-    """The coefficients that attain loss_i(u_i)."""
-    shrunk = np.sign(u) * np.maximum(np.abs(u) - problem.l1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        free = np.where(problem.ridge > 0, shrunk / problem.ridge, np.where(shrunk == 0, 0.0, np.sign(shrunk) * np.inf))
-    return np.clip(free, problem.lower, problem.upper)
-
-
-def loss(problem: Problem, u: Vector) -> Vector:
-    """loss_i(u_i): what the primal problem charges for each sample; infinite where a hard constraint is broken.
-
-    A hard constraint is one without an upper bound on its coefficient nor a ridge; breaking it by 1e-8 of the
-    largest |q| is forgiven, since no floating-point solution meets it exactly.
-    """
-    forgiven = 1e-8 * max(1.0, float(np.abs(problem.q).max(initial=0.0)))
-    a = best_response(problem, u)
-    soft = np.abs(u) <= problem.l1 + forgiven
-    a = np.where(np.isinf(a) & soft, 0.0, a)
-    finite = np.isfinite(a)
-    b = np.where(finite, a, 0.0)
-    return np.where(finite, u * b - problem.l1 * np.abs(b) - 0.5 * problem.ridge * b**2, np.inf)
-
-
-def best_bias(problem: Problem, members: NDArray[np.int64], total: float, u: Vector) -> float:
-    """The b that minimises the primal objective: where the best responses of the members sum to their total."""
-    part = Problem(
-        problem.q[members], problem.lower[members], problem.upper[members], problem.l1[members], problem.ridge[members]
-    )
-    v = u[members]
-    if not part.bounded and (part.ridge > 0).all():  # the squared loss: a weighted mean
-        return float((np.sum(v / part.ridge) - total) / np.sum(1 / part.ridge))
-    if not part.ridge.any():
-        return middle_bias(part, total, v)
-    low, high = float(v.min() - part.l1.max() - 1), float(v.max() + part.l1.max() + 1)
-    for _ in range(200):  # the sum falls as b grows: bisection to the last bit
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        if np.clip(best_response(part, v - middle), -1e300, 1e300).sum() > total:  # no inf - inf
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
-
-
-def middle_bias(part: Problem, total: float, v: Vector) -> float:
-    """The best b without ridges, exactly: best responses fall in steps, and b lies amid those where they cross total.
-
-    Infinite bounds count as the limit of large ones, so that a hard margin is the limit of soft ones.
-    """
-    rest = np.clip(0.0, part.lower, part.upper)
-    at = np.concatenate([v - part.l1, v + part.l1])
-    fall = np.concatenate([part.upper - rest, rest - part.lower])
-    level = rest.sum() - total
-    endless = np.isinf(fall)
-    if endless.any():
-        fall, level = endless.astype(np.float64), 0.0
-    order = np.argsort(at, kind="stable")
-    after = level + fall[: len(v)].sum() - np.cumsum(fall[order])
-    slack = 1e-12 * (fall.sum() + abs(level))
-    left = int(np.argmax(after <= slack))
-    below = np.flatnonzero(after < -slack)
-    right = int(below[0]) if len(below) else left
-    return float(0.5 * (at[order[left]] + at[order[right]]))
+    def solution(self, iterations: int, tol: float) -> Solution:
+        """What the core has certified."""
+        task = self.native
+        gap = max(task.primal - task.dual, 0.0)
+        # ``<=`` so that NaN never counts as converged.
+        converged = bool(task.violation <= tol)
+        certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, converged)
+        bias = task.bias or [0.0]
+        return Solution(self.a, np.asarray(bias[0] if len(bias) == 1 else bias), certificate)

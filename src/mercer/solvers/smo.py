@@ -20,7 +20,7 @@ from mercer.gram import Gram
 from mercer.kernels.pairs import NativePairs, Pairs, StoredPairs
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Solution, Task
 
 #: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
 SINGLE = 1e-6
@@ -30,7 +30,7 @@ class NotSeparableError(ValueError):
     """A hard margin or hard tube was asked for, and no function of this kernel meets the constraints."""
 
 
-class SolverInterrupted(KeyboardInterrupt):  # noqa: N818
+class SolverInterrupted(KeyboardInterrupt):
     """Ctrl-C during a solve; ``solutions`` is what there is so far, certified."""
 
     def __init__(self, solutions: list[Solution]) -> None:
@@ -75,7 +75,7 @@ class SMO:
     ) -> list[Solution]:
         """One solution per problem, all on the same Gram matrix."""
         starts = [None] * len(problems) if start is None else start
-        tasks = [Task(problem, a) for problem, a in zip(problems, starts, strict=True)]
+        tasks = [task_of(problem, a) for problem, a in zip(problems, starts, strict=True)]
         begun = time.perf_counter()
 
         def report(p: Any) -> bool:
@@ -88,39 +88,29 @@ class SMO:
             native = [task.native for task in tasks]
             _native.solve(matrices(gram), native, self.tol, self.max_iter, self.budget, progress)
         except KeyboardInterrupt as interrupt:
-            raise SolverInterrupted([task.solution(self.tol) for task in tasks]) from interrupt
-        return [task.solution(self.tol) for task in tasks]
+            raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
+        return [solution_of(task, self.tol) for task in tasks]
 
 
-class Task:
-    """A problem with the arrays that the core works on."""
+def task_of(problem: Problem, start: Vector | None) -> Task:
+    """A problem ready for the core, at a feasible point."""
+    if problem.total is None:
+        raise ValueError("SMO needs a problem with an equality constraint; this one has none")
+    (one,) = problem.columns()
+    return Task(one, one.feasible(start))
 
-    def __init__(self, problem: Problem, start: Vector | None) -> None:
-        if problem.total is None:
-            raise ValueError("SMO needs a problem with an equality constraint; this one has none")
-        one = problem.columns()[0]
-        self.a = np.ascontiguousarray(one.feasible(start), dtype=np.float64)
-        self.f = np.zeros(len(self.a))
-        group = None if one.group is None else one.group.astype(np.uint8)
-        sample = None if one.sample is None else np.ascontiguousarray(one.sample, dtype=np.int64)
-        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in (one.q, one.lower, one.upper, one.l1, one.ridge)]
-        total = np.atleast_1d(np.asarray(one.total, dtype=np.float64))
-        self.native = _native.Task(*arrays, total, sample, group, self.a, self.f)
 
-    def solution(self, tol: float) -> Solution:
-        task = self.native
-        if task.status == _native.Status.unbounded:
-            raise NotSeparableError(
-                "the constraints of the hard margin contradict each other: the dual objective grows without bound "
-                f"(it reached {task.dual:.3g} after {task.steps} steps). Use a finite C, or a richer kernel"
-            )
-        if not task.finished:
-            task.certify()
-        gap = max(task.primal - task.dual, 0.0)
-        converged = bool(task.violation <= tol)
-        certificate = Certificate(task.primal, task.dual, gap, task.violation, task.steps, converged)
-        bias = np.asarray(task.bias)
-        return Solution(self.a, bias[0] if len(bias) == 1 else bias, certificate)
+def solution_of(task: Task, tol: float) -> Solution:
+    """What the core has found, which is certified even if it was interrupted."""
+    native = task.native
+    if native.status == _native.Status.unbounded:
+        raise NotSeparableError(
+            "the hard constraints contradict each other: the dual objective grows without bound (it reached "
+            f"{native.dual:.3g} after {native.steps} steps). Use a finite C, or a richer kernel"
+        )
+    if not native.finished:
+        native.certify()
+    return task.solution(native.steps, tol)
 
 
 def matrices(gram: Gram) -> _native.Matrices:
