@@ -56,13 +56,15 @@ class PythonPairs final : public mercer::Pairs<double> {
 
 class PythonGram final : public mercer::Gram<double> {
   public:
-    PythonGram(nb::object gram, Index size) : gram_(std::move(gram)), size_(size) {}
+    PythonGram(nb::object gram, Values diagonal) : gram_(std::move(gram)), diagonal_(std::move(diagonal)) {}
     ~PythonGram() override {
         nb::gil_scoped_acquire gil;
         all_.reset();
         gram_.reset();
+        diagonal_ = {};
     }
-    Index size() const override { return size_; }
+    Index size() const override { return Index(diagonal_.shape(0)); }
+    double diagonal(Index i) const override { return diagonal_.data()[i]; }
     std::unique_ptr<mercer::Pairs<double>> between(const std::vector<Index>& rows,
                                                    const std::vector<Index>& columns) const override {
         nb::gil_scoped_acquire gil;
@@ -72,8 +74,8 @@ class PythonGram final : public mercer::Gram<double> {
     const mercer::Pairs<double>& all() const override {
         nb::gil_scoped_acquire gil;
         if (!all_) {
-            std::vector<Index> every(static_cast<std::size_t>(size_));
-            for (Index i = 0; i < size_; ++i) every[std::size_t(i)] = i;
+            std::vector<Index> every(static_cast<std::size_t>(size()));
+            for (Index i = 0; i < size(); ++i) every[std::size_t(i)] = i;
             all_ = between(every, every);
         }
         return *all_;
@@ -83,7 +85,7 @@ class PythonGram final : public mercer::Gram<double> {
 
   private:
     nb::object gram_;
-    Index size_;
+    Values diagonal_;
     mutable std::unique_ptr<mercer::Pairs<double>> all_;
 };
 
@@ -97,15 +99,16 @@ template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
         [](const mercer::python::Rows<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
-           std::optional<Values> scale, double error) {
+           std::optional<Values> scale, Values diagonal, double error) {
+            if (Index(diagonal.shape(0)) != rows.source.rows) throw std::invalid_argument("one diagonal entry per row");
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = new Held;
-            held->owner = rows.owner;
-            held->matrices.single = mercer::formula_gram<float>(rows.source, formula, frame, error);
-            held->matrices.exact = mercer::formula_gram<double>(rows.source, formula, frame, 0.0);
+            held->owner = nb::make_tuple(rows.owner, diagonal);
+            held->matrices.single = mercer::formula_gram<float>(rows.source, formula, frame, diagonal.data(), error);
+            held->matrices.exact = mercer::formula_gram<double>(rows.source, formula, frame, diagonal.data(), 0.0);
             return held;
         },
-        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a);
+        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "diagonal"_a.noconvert(), "error"_a);
     m.def(
         "stored_matrices",
         [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix) {
@@ -166,12 +169,12 @@ void bind_solvers(nb::module_& m) {
     bind_matrices<double>(m);
     m.def(
         "python_matrices",
-        [](nb::object gram, Index size) {
+        [](nb::object gram, Values diagonal) {
             auto held = new Held;
-            held->matrices.exact = std::make_unique<PythonGram>(std::move(gram), size);
+            held->matrices.exact = std::make_unique<PythonGram>(std::move(gram), diagonal);
             return held;
         },
-        "gram"_a, "size"_a);
+        "gram"_a, "diagonal"_a.noconvert());
     nb::class_<PythonTask>(m, "Task")
         .def(
             "__init__",

@@ -70,8 +70,8 @@ template <class T> class SelectedPairs final : public Pairs<T> {
 
 template <class T, class S> class FormulaGram final : public Gram<T> {
   public:
-    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error)
-        : source_(source), formula_(std::move(formula)), error_(error) {
+    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, const double* diagonal, double error)
+        : source_(source), formula_(std::move(formula)), diagonal_(diagonal), error_(error) {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
@@ -103,11 +103,13 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
                            formula_.pair == Pair::squared_direct;
         return sizeof(T) / 4.0 * (0.021 * (plain ? frame_.grid ? 0.5 : 1.0 : 4.0) * width + 0.7);
     }
+    double diagonal(Index i) const override { return diagonal_[i]; }
     double error() const override { return error_; }
 
   private:
     Source<S> source_;
     Formula formula_;
+    const double* diagonal_;
     std::vector<double> shift_, scale_;
     Frame frame_;
     double error_;
@@ -153,6 +155,7 @@ template <class S> class StoredGram final : public Gram<double> {
         return std::make_unique<StoredPairs<S>>(data_, row_stride_, column_stride_, rows, columns);
     }
     const Pairs<double>& all() const override { return *all_; }
+    double diagonal(Index i) const override { return double(data_[i * (row_stride_ + column_stride_)]); }
     double cost() const override { return 0.3; }
     double error() const override { return 0; }
 
@@ -165,18 +168,23 @@ template <class S> class StoredGram final : public Gram<double> {
 } // namespace
 
 template <class T, class S>
-std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error) {
-    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error);
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame,
+                                      const double* diagonal, double error) {
+    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, diagonal, error);
 }
 template <class S>
 std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride) {
     return std::make_unique<StoredGram<S>>(data, size, row_stride, column_stride);
 }
 
-template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double);
-template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, const double*,
+                                                   double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, const double*,
+                                                   double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, const double*,
+                                                   double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, const double*,
+                                                   double);
 template std::unique_ptr<Gram<double>> stored_gram(const float*, Index, Index, Index);
 template std::unique_ptr<Gram<double>> stored_gram(const double*, Index, Index, Index);
 

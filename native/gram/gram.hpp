@@ -17,6 +17,8 @@ template <class T> class Gram {
                                               const std::vector<Index>& columns) const = 0;
     // All pairs; made once and kept.
     virtual const Pairs<T>& all() const = 0;
+    // k(x_i, x_i)
+    virtual double diagonal(Index i) const = 0;
     // Nanoseconds one thread needs per entry, roughly.
     virtual double cost() const = 0;
     // What k(x_i, x_j) may be off by, as a number, because it is computed in this precision; infinity if unknown.
@@ -24,9 +26,10 @@ template <class T> class Gram {
 };
 
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
-// the source must outlive the result.
+// the source and of the diagonal must outlive the result.
 template <class T, class S>
-std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error);
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame,
+                                      const double* diagonal, double error);
 
 // A matrix that exists: entry (i, j) at data[i * row_stride + j * column_stride].
 template <class S>

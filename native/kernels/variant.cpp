@@ -353,6 +353,12 @@ template <class T> void apply(const Step* step, const Step* end, T* values, std:
         run<T>(step, end, v);
         for (int u = 0; u < 4; ++u) S::store(values + i + u * L, v[u]);
     }
+    typename S::V two[2];
+    for (; i + 2 * L <= n; i += 2 * L) {
+        for (int u = 0; u < 2; ++u) two[u] = S::load(values + i + u * L);
+        run<T>(step, end, two);
+        for (int u = 0; u < 2; ++u) S::store(values + i + u * L, two[u]);
+    }
     for (; i < n; i += L) {
         T lanes[L] = {};
         const std::size_t count = n - i < L ? n - i : L;

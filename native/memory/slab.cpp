@@ -16,11 +16,12 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t(2) << 20;
 constexpr std::align_val_t kAlignment{kHugePage};
-constexpr std::size_t kMost = 8;                       // slabs kept
+constexpr std::size_t kMost = 16;                      // slabs kept
 constexpr std::size_t kSmall = std::size_t(32) << 20; // not worth a word to the system
 
 std::mutex g_mutex;
-std::vector<std::pair<std::size_t, void*>> g_kept;
+// Never destroyed: a slab may come back while the process ends.
+auto& g_kept = *new std::vector<std::pair<std::size_t, void*>>;
 
 void free_slab(void* data) { ::operator delete(data, kAlignment); }
 

@@ -7,14 +7,64 @@
 
 namespace mercer {
 
-template <class T> void Block<T>::choose(const Problem& problem, const std::vector<Index>& which) {
+template <class T>
+void Block<T>::choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal) {
     problem_ = &problem;
     which_ = which;
+    given_ = diagonal;
+    fetch_ = nullptr;
     size_ = Index(which.size());
     stride_ = (size_ + kScanUnit - 1) / kScanUnit * kScanUnit;
     matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T));
     T* memory = arrays_.reserve(std::size_t(6 * stride_));
     for (T** array : {&slope_, &diagonal_, &rise_[0], &rise_[1], &fall_[0], &fall_[1]}) *array = memory, memory += stride_;
+}
+
+template <class T> void Block<T>::fetch_with(Fetch fetch) {
+    fetch_ = std::move(fetch);
+    fetched_ = 0;
+    ready_.assign(std::size_t(size_), 0);
+}
+
+template <class T> const T* Block<T>::row(Index i) {
+    if (fetch_ && !ready_[std::size_t(i)]) fetch(i);
+    return matrix() + i * stride_;
+}
+
+// Several rows cost little more than one, so those are fetched too that are likely to be next: of the coefficients that
+// would rise most and of those that would fall most.
+template <class T> void Block<T>::fetch(Index i) {
+    constexpr int kEach = 3;
+    struct Best {
+        T key = -std::numeric_limits<T>::infinity();
+        Index where = -1;
+    } up[kEach], down[kEach];
+    auto consider = [](Best* best, T key, Index where) {
+        if (!(key > best[kEach - 1].key)) return;
+        int k = kEach - 1;
+        for (; k > 0 && key > best[k - 1].key; --k) best[k] = best[k - 1];
+        best[k] = {key, where};
+    };
+    for (Index k = 0; k < size_; ++k) {
+        if (ready_[std::size_t(k)] || k == i) continue;
+        for (int g = 0; g < problem_->groups; ++g) {
+            consider(up, slope_[k] + rise_[g][k], k);
+            consider(down, -(slope_[k] + fall_[g][k]), k);
+        }
+    }
+    std::vector<Index> which = {i};
+    for (int k = 0; k < kEach; ++k)
+        for (Index next : {up[k].where, down[k].where})
+            if (next >= 0 && Index(which.size()) < 2 * kEach && !std::count(which.begin(), which.end(), next))
+                which.push_back(next);
+    std::vector<T*> rows;
+    for (Index k : which) rows.push_back(matrix() + k * stride_);
+    fetch_(which, rows);
+    for (Index k : which) {
+        std::fill(matrix() + k * stride_ + size_, matrix() + (k + 1) * stride_, T(0));
+        ready_[std::size_t(k)] = 1;
+    }
+    fetched_ += Index(which.size());
 }
 
 template <class T> void Block<T>::refresh(Index i) {
@@ -30,7 +80,7 @@ template <class T> bool Block<T>::advance(Index i, Index j, double& t) {
     const int g = problem_->group_of(p);
     const double difference = double(slope_[i] + rise_[g][i]) - double(slope_[j] + fall_[g][j]);
     const double own = std::abs(double(diagonal_[i])) + std::abs(double(diagonal_[j]));
-    double curvature = double(diagonal_[i]) + double(diagonal_[j]) - 2 * double(matrix()[i * stride_ + j]);
+    double curvature = double(diagonal_[i]) + double(diagonal_[j]) - 2 * double(row(i)[j]);
     const double least = (sizeof(T) == 4 ? 1e-7 : 1e-14) * own;
     const bool flat = !(curvature > least);
     if (flat) curvature = std::max(least, 1e-300);
@@ -57,11 +107,11 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
     a_ = a;
     for (Index i = 0; i < stride_; ++i) {
         slope_[i] = i < size_ ? T(slopes[std::size_t(i)]) : T(0);
-        diagonal_[i] = i < size_ ? T(double(matrix()[i * stride_ + i]) + problem_->ridge[which_[std::size_t(i)]]) : T(1);
+        diagonal_[i] = i < size_ ? T(given_[std::size_t(i)] + problem_->ridge[which_[std::size_t(i)]]) : T(1);
         for (int g = 0; g < 2; ++g) rise_[g][i] = -infinity, fall_[g][i] = infinity;
         if (i < size_) refresh(i);
     }
-    for (Index i = 0; i < size_; ++i)
+    for (Index i = 0; i < size_ && !fetch_; ++i)
         std::fill(matrix() + i * stride_ + size_, matrix() + (i + 1) * stride_, T(0));
 
     Outcome outcome;
@@ -75,7 +125,7 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
             if (!(top[g].value > -infinity)) continue;
             const Index k = top[g].where;
             const Partner<T> partner =
-                scan.partner(stride_, slope_, fall_[g], matrix() + k * stride_, diagonal_, diagonal_[k], top[g].value);
+                scan.partner(stride_, slope_, fall_[g], row(k), diagonal_, diagonal_[k], top[g].value);
             const double violation = double(top[g].value) - double(partner.lowest);
             outcome.violation = std::max(outcome.violation, violation);
             if (violation > tol && partner.gain > gain) gain = partner.gain, i = k, j = partner.where;
@@ -94,7 +144,7 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
         // The ridge is on the diagonal alone; the scan below knows only K.
         slope_[i] -= T(problem_->ridge[which_[std::size_t(i)]] * double(di));
         slope_[j] -= T(problem_->ridge[which_[std::size_t(j)]] * double(dj));
-        const T *row_i = matrix() + i * stride_, *row_j = matrix() + j * stride_;
+        const T *row_i = row(i), *row_j = row(j);
         top[0] = scan.step(stride_, slope_, di, row_i, dj, row_j, rise_[0]);
         if (groups == 2) top[1] = scan.largest(stride_, slope_, rise_[1]);
     }

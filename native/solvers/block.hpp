@@ -16,6 +16,8 @@
 #include "solvers/problem.hpp"
 #include "solvers/scan.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace mercer {
@@ -28,16 +30,22 @@ struct Outcome {
 
 template <class T> class Block {
   public:
-    // Makes room for a block of these coefficients; matrix() is then to be filled with K, row by row.
-    void choose(const Problem& problem, const std::vector<Index>& which);
+    // Makes room for a block of these coefficients, with the diagonal of their K. The matrix is then either filled, all
+    // of it, or its rows are fetched when they are first needed, a few at a time.
+    void choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal);
+    using Fetch = std::function<void(const std::vector<Index>& which, const std::vector<T*>& rows)>;
+    void fetch_with(Fetch fetch);
     T* matrix() { return static_cast<T*>(matrix_.data()); }
     Index stride() const { return stride_; }
+    const T* row(Index i);
+    Index fetched() const { return fetched_; }
 
     // Minimises over these coefficients, from a and the slopes given, until the violation is at most tol.
     Outcome solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol, Index max_steps);
     const std::vector<double>& a() const { return a_; }
 
   private:
+    void fetch(Index i);
     void refresh(Index i);
     bool advance(Index i, Index j, double& t);
 
@@ -45,6 +53,10 @@ template <class T> class Block {
     std::vector<Index> which_;
     Index size_ = 0, stride_ = 0;
     Slab matrix_;
+    Fetch fetch_;
+    std::vector<std::uint8_t> ready_; // rows, where they are fetched one by one
+    Index fetched_ = 0;
+    std::vector<double> given_; // the diagonal
     Buffer<T> arrays_;
     T *slope_ = nullptr, *diagonal_ = nullptr, *rise_[2] = {}, *fall_[2] = {};
     std::vector<double> a_;

@@ -102,8 +102,8 @@ template <class T> class Decomposition {
             energy += a * f_[std::size_t(rows_.column(p))];
         }
         if (!hard) return false;
-        for (Index i = 0; i < working_; ++i)
-            radius_ = std::max(radius_, double(block_.matrix()[i * block_.stride() + i]));
+        if (radius_ == 0)
+            for (Index c = 0; c < rows_.size(); ++c) radius_ = std::max(radius_, rows_.diagonal(c));
         return energy <= kApart * kApart * radius_ * mass * mass;
     }
 
@@ -126,9 +126,13 @@ template <class T> class Decomposition {
         working_ = Index(working.size());
         std::vector<Index> columns(working.size());
         for (std::size_t i = 0; i < working.size(); ++i) columns[i] = rows_.column(working[i]);
-        block_.choose(problem_, working);
+        std::vector<double> diagonal(working.size());
+        for (std::size_t i = 0; i < working.size(); ++i) diagonal[i] = rows_.diagonal(columns[i]);
+        block_.choose(problem_, working, diagonal);
         if (whole && rows_.size() == problem_.count)
-            rows_.whole(block_.matrix(), block_.stride());
+            block_.fetch_with([&](const std::vector<Index>& which, const std::vector<T*>& rows) {
+                rows_.read(which, rows);
+            });
         else
             rows_.square(columns, block_.matrix(), block_.stride());
         return working;
@@ -153,7 +157,7 @@ template <class T> class Decomposition {
     // All rows are in the block already.
     void update_whole(const std::vector<Index>& moved, const std::vector<double>& delta) {
         std::vector<const T*> rows;
-        for (Index p : moved) rows.push_back(block_.matrix() + p * block_.stride());
+        for (Index p : moved) rows.push_back(block_.row(p));
         std::vector<double> f(std::size_t(problem_.count));
         finish(f.data());
         scans<T>().accumulate(Index(rows.size()), problem_.count, rows.data(), delta.data(), f.data());

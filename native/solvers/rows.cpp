@@ -41,11 +41,21 @@ template <class T> void mirror(Index rows, Index columns, const T* from, T* to, 
                 for (Index i = i0; i < std::min(rows, i0 + kTile); ++i) to[j * stride + i] = from[i * stride + j];
 }
 
+template <class T>
+void some_rows(const Pairs<T>& pairs, const std::vector<Index>& rows, Index first, Index last, const std::vector<T*>& out) {
+    if (rows.empty()) return;
+    pairs.stream(rows.data(), Index(rows.size()), first, last,
+                 [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
+                     for (Index i = 0; i < count; ++i)
+                         std::copy_n(block + i * stride, j1 - j0, out[std::size_t(r + i)] + (j0 - first));
+                 });
+}
+
 // The matrix among `count` consecutive samples: strips right of the diagonal, and their mirror images.
 template <class T> void fill_symmetric(const Pairs<T>& pairs, Index first, Index count, T* out, Index stride) {
-    const Index height = std::max<Index>(1, std::min<Index>(count, 96));
-    parallel((count + height - 1) / height, [&](long t) {
-        const Index i0 = t * height, i1 = std::min(count, i0 + height);
+    constexpr Index kHeight = 96;
+    parallel((count + kHeight - 1) / kHeight, [&](long t) {
+        const Index i0 = t * kHeight, i1 = std::min(count, i0 + kHeight);
         T* strip = out + i0 * stride;
         pairs.fill(nullptr, first + i0, i1 - i0, first + i0, first + count, strip + i0, stride);
         mirror(i1 - i0, count - i1, strip + i1, out + i1 * stride + i0, stride);
@@ -66,24 +76,41 @@ Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& prob
         const auto length = std::size_t(run.second - run.first);
         const std::size_t bytes = length * length * sizeof(T);
         if (count < 2 || bytes_ + bytes > budget) continue;
+        squares_.push_back({run.first, run.second, bytes_ / sizeof(T),
+                            std::make_unique<std::atomic<std::uint8_t>[]>(length)});
         bytes_ += bytes;
-        squares_.emplace_back();
-        squares_.back().first = run.first;
-        squares_.back().last = run.second;
     }
+    if (bytes_ > 0) memory_.reserve(bytes_);
 }
 
-template <class T> const T* Squares<T>::among(Index first, Index last) const {
-    for (const Square& square : squares_) {
-        if (square.first != first || square.last != last) continue;
-        std::call_once(square.once, [&] {
-            const Index n = last - first;
-            square.memory.reserve(std::size_t(n * n) * sizeof(T));
-            fill_symmetric(gram_.all(), first, n, static_cast<T*>(square.memory.data()), n);
-        });
-        return static_cast<const T*>(square.memory.data());
+template <class T>
+void Squares<T>::read(const std::vector<Index>& samples, Index first, Index last, const std::vector<T*>& out) const {
+    const Index n = last - first;
+    const auto square = std::find_if(squares_.begin(), squares_.end(),
+                                     [&](const Square& s) { return s.first == first && s.last == last; });
+    // Rows that are kept are copied; rows to be kept, and those another thread is at, are computed here.
+    std::vector<Index> wanted;
+    std::vector<T*> to;
+    std::vector<std::size_t> mine;
+    for (std::size_t r = 0; r < samples.size(); ++r) {
+        const bool inside = square != squares_.end() && samples[r] >= first && samples[r] < last;
+        if (inside) {
+            std::uint8_t seen = missing;
+            if (square->state[std::size_t(samples[r] - first)].compare_exchange_strong(seen, busy))
+                mine.push_back(r);
+            else if (seen == ready) {
+                std::copy_n(kept(*square, samples[r]), n, out[r]);
+                continue;
+            }
+        }
+        wanted.push_back(samples[r]);
+        to.push_back(out[r]);
     }
-    return nullptr;
+    some_rows(gram_.all(), wanted, first, last, to);
+    for (std::size_t r : mine) {
+        std::copy_n(out[r], n, kept(*square, samples[r]));
+        square->state[std::size_t(samples[r] - first)] = ready;
+    }
 }
 
 template <class T>
@@ -104,6 +131,7 @@ Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, const Squares<T>* squ
     if (ranges_.size() > kPieces) {
         own_ = gram.between(samples_, samples_);
         ranges_ = {{0, size(), 0}};
+        squares_ = nullptr;
     }
     stride_ = (size() + kScanUnit - 1) / kScanUnit * kScanUnit;
     if (gram.cost() > kKeep)
@@ -145,16 +173,27 @@ template <class T> void Rows<T>::whole(T* out, Index stride) const {
     for (const Range& r : ranges_) {
         const Index n = r.last - r.first;
         T* diagonal = out + r.first * stride + r.first;
-        if (const T* known = squares_ ? squares_->among(r.first + r.shift, r.last + r.shift) : nullptr)
-            for (Index i = 0; i < n; ++i) std::copy_n(known + i * n, n, diagonal + i * stride);
-        else
-            fill_symmetric(pairs, r.first + r.shift, n, diagonal, stride);
+        fill_symmetric(pairs, r.first + r.shift, n, diagonal, stride);
         for (const Range& s : ranges_) {
             if (s.first <= r.first) continue;
             T* block = out + r.first * stride + s.first;
             pairs.fill(nullptr, r.first + r.shift, n, s.first + s.shift, s.last + s.shift, block, stride);
             mirror(n, s.last - s.first, block, out + s.first * stride + r.first, stride);
         }
+    }
+}
+
+template <class T> void Rows<T>::read(const std::vector<Index>& columns, const std::vector<T*>& out) const {
+    std::vector<Index> samples = columns;
+    if (!own_)
+        for (Index& c : samples) c = samples_[std::size_t(c)];
+    for (const Range& r : ranges_) {
+        std::vector<T*> to = out;
+        for (T*& p : to) p += r.first;
+        if (squares_)
+            squares_->read(samples, r.first + r.shift, r.last + r.shift, to);
+        else
+            some_rows(own_ ? *own_ : gram_.all(), samples, r.first + r.shift, r.last + r.shift, to);
     }
 }
 

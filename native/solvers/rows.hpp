@@ -6,31 +6,37 @@
 #include "memory/slab.hpp"
 #include "solvers/problem.hpp"
 
+#include <atomic>
 #include <cstddef>
-#include <deque>
-#include <mutex>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace mercer {
 
-// The matrices among runs of consecutive samples that several problems have in common (a class, in all its pairs), each
+// The rows among runs of consecutive samples that several problems have in common (a class, in all its pairs), each
 // computed when first asked for and kept. Threads may share it.
 template <class T> class Squares {
   public:
     // Keeps at most `budget` bytes, for the runs that are in more than one problem.
     Squares(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget);
     std::size_t bytes() const { return bytes_; }
-    // Row r at result + r * (last - first), or null if this run is not kept.
-    const T* among(Index first, Index last) const;
+    // Writes the entries of these samples with the samples first .. last - 1.
+    void read(const std::vector<Index>& samples, Index first, Index last, const std::vector<T*>& out) const;
 
   private:
+    enum State : std::uint8_t { missing, busy, ready };
     struct Square {
         Index first, last;
-        mutable std::once_flag once;
-        mutable Slab memory;
+        std::size_t at; // in the memory
+        std::unique_ptr<std::atomic<std::uint8_t>[]> state; // of each row
     };
+    T* kept(const Square& square, Index sample) const {
+        return static_cast<T*>(memory_.data()) + square.at + (sample - square.first) * (square.last - square.first);
+    }
     const Gram<T>& gram_;
-    std::deque<Square> squares_;
+    std::vector<Square> squares_;
+    Slab memory_;
     std::size_t bytes_ = 0;
 };
 
@@ -47,8 +53,10 @@ template <class T> class Rows {
     Index column(Index p) const { return column_.empty() ? p : column_[std::size_t(p)]; }
     // out[r * stride + c] = K between two of these columns.
     void square(const std::vector<Index>& columns, T* out, Index stride) const;
-    // The same for all columns.
+    // The same for all columns, or for some rows of it.
     void whole(T* out, Index stride) const;
+    void read(const std::vector<Index>& columns, const std::vector<T*>& out) const;
+    double diagonal(Index column) const { return gram_.diagonal(samples_[std::size_t(column)]); }
     // f += K[:, moved] delta, in double precision.
     void update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f);
 

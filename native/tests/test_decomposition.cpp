@@ -150,7 +150,7 @@ static void against_naive_smo(Index n, double tol) {
 
 // A kernel that is dear enough that its rows are kept, and gathered from for the next block.
 template <class T> static void any_memory(Index d) {
-    const Index n = 2300;
+    const Index n = 2100;
     const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
     std::vector<double> labels;
     for (Index i = 0; i < n; ++i) labels.push_back(x[std::size_t(i * d)] + 0.5 * x[std::size_t(i * d + 1)] > 0 ? 1 : -1);
@@ -330,7 +330,7 @@ int main() {
     tiny<float>();
     tiny<double>();
     against_naive_smo(300, 1e-4);
-    against_naive_smo(2600, 1e-3);
+    against_naive_smo(2500, 1e-3);
     any_memory<float>(100);
     any_memory<double>(50);
     any_threads<float>(2400, 0);

@@ -243,11 +243,11 @@ static void stopped_and_interrupted() {
 int main() {
     set_thread_count(2);
     tiny();
-    const Data small(600, 3, 1.0, 5), large(4400, 45, 1.0, 6);
+    const Data small(600, 3, 1.0, 5), large(3150, 45, 1.0, 6);
     together(small, pairs_of_classes(small, 6), std::size_t(100) << 20, "pairs of classes");
     together(small, pairs_of_classes(small, 6), 0, "pairs of classes, no memory");
     together(small, small.every_kind(2), std::size_t(100) << 20, "all kinds");
-    together(large, pairs_of_classes(large, 4), std::size_t(4) << 20, "larger pairs of classes, little memory");
+    together(large, pairs_of_classes(large, 3), std::size_t(4) << 20, "larger pairs of classes, little memory");
     single_is_not_enough();
     hard_margins();
     stopped_and_interrupted();

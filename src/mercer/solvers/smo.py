@@ -118,10 +118,16 @@ def matrices(gram: Gram) -> _native.Matrices:
     pairs = gram.pairs
     if isinstance(pairs, NativePairs):
         formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
-        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, single_error(pairs))
+        error = single_error(pairs)
+        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, diagonal(gram), error)
     if isinstance(pairs, StoredPairs):
         return _native.stored_matrices(pairs.matrix[:, pairs.columns])
-    return _native.python_matrices(Selections(gram.exact), len(gram))
+    return _native.python_matrices(Selections(gram.exact), diagonal(gram.exact))
+
+
+def diagonal(gram: Gram) -> Vector:
+    """k(x, x) of every sample."""
+    return np.ascontiguousarray(gram.kernel.diag_of(gram.samples), dtype=np.float64)
 
 
 @dataclass(frozen=True)
