@@ -6,7 +6,7 @@ CXX ?= c++
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench format check clean
+.PHONY: demo test sanitize bench format check clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -21,6 +21,20 @@ test: $(VENV)/installed
 	$(BIN)/cmake --build build/native
 	$(BIN)/ctest --test-dir build/native --output-on-failure
 	$(BIN)/python -m pytest -n 2
+
+# The tests of the native core under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
+# The first thing that one of them reports ends its test and fails it.
+sanitize: export UBSAN_OPTIONS = print_stacktrace=1
+sanitize: export TSAN_OPTIONS = halt_on_error=1
+sanitize: $(VENV)/installed
+	mkdir -p build
+	set -e; for kind in address,undefined thread; do \
+	  build=build/sanitize-$${kind%%,*}; \
+	  $(BIN)/cmake -S . -B $$build -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	    -DMERCER_PYTHON=OFF -DMERCER_TESTS=ON -DMERCER_SANITIZE=$$kind > $$build.log || (cat $$build.log; false); \
+	  $(BIN)/cmake --build $$build; \
+	  $(BIN)/ctest --test-dir $$build --output-on-failure; \
+	done
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks

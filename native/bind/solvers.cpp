@@ -99,16 +99,15 @@ template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
         [](const mercer::python::Rows<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
-           std::optional<Values> scale, Values diagonal, double error) {
-            if (Index(diagonal.shape(0)) != rows.source.rows) throw std::invalid_argument("one diagonal entry per row");
+           std::optional<Values> scale, double error) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = new Held;
-            held->owner = nb::make_tuple(rows.owner, diagonal);
-            held->matrices.single = mercer::formula_gram<float>(rows.source, formula, frame, diagonal.data(), error);
-            held->matrices.exact = mercer::formula_gram<double>(rows.source, formula, frame, diagonal.data(), 0.0);
+            held->owner = rows.owner;
+            held->matrices.single = mercer::formula_gram<float>(rows.source, formula, frame, error);
+            held->matrices.exact = mercer::formula_gram<double>(rows.source, formula, frame, 0.0);
             return held;
         },
-        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "diagonal"_a.noconvert(), "error"_a);
+        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a);
     m.def(
         "stored_matrices",
         [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix) {

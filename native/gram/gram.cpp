@@ -1,5 +1,7 @@
 #include "gram/gram.hpp"
 
+#include "threads/pool.hpp"
+
 #include <algorithm>
 #include <mutex>
 #include <numeric>
@@ -70,8 +72,8 @@ template <class T> class SelectedPairs final : public Pairs<T> {
 
 template <class T, class S> class FormulaGram final : public Gram<T> {
   public:
-    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, const double* diagonal, double error)
-        : source_(source), formula_(std::move(formula)), diagonal_(diagonal), error_(error) {
+    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error)
+        : source_(source), formula_(std::move(formula)), error_(error) {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
@@ -103,17 +105,36 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
                            formula_.pair == Pair::squared_direct;
         return sizeof(T) / 4.0 * (0.021 * (plain ? frame_.grid ? 0.5 : 1.0 : 4.0) * width + 0.7);
     }
-    double diagonal(Index i) const override { return diagonal_[i]; }
+    // From blocks around it, so that it is the matrix's own to the last bit.
+    double diagonal(Index i) const override {
+        std::call_once(diagonal_once_, [&] {
+            constexpr Index kBlock = 24;
+            diagonal_.resize(static_cast<std::size_t>(size()));
+            const Pairs<T>& pairs = all();
+            parallel((size() + kBlock - 1) / kBlock, [&](long t) {
+                const Index first = t * kBlock, last = std::min(size(), first + kBlock);
+                std::vector<Index> rows(static_cast<std::size_t>(last - first));
+                std::iota(rows.begin(), rows.end(), first);
+                pairs.stream(rows.data(), last - first, first, last,
+                             [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
+                                 for (Index k = r; k < r + count; ++k)
+                                     if (first + k >= j0 && first + k < j1)
+                                         diagonal_[std::size_t(first + k)] = block[(k - r) * stride + first + k - j0];
+                             });
+            });
+        });
+        return diagonal_[std::size_t(i)];
+    }
     double error() const override { return error_; }
 
   private:
     Source<S> source_;
     Formula formula_;
-    const double* diagonal_;
     std::vector<double> shift_, scale_;
     Frame frame_;
     double error_;
-    mutable std::once_flag once_;
+    mutable std::once_flag once_, diagonal_once_;
+    mutable std::vector<T> diagonal_;
     mutable std::unique_ptr<Pairs<T>> all_;
 };
 
@@ -168,23 +189,18 @@ template <class S> class StoredGram final : public Gram<double> {
 } // namespace
 
 template <class T, class S>
-std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame,
-                                      const double* diagonal, double error) {
-    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, diagonal, error);
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error) {
+    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error);
 }
 template <class S>
 std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride) {
     return std::make_unique<StoredGram<S>>(data, size, row_stride, column_stride);
 }
 
-template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, const double*,
-                                                   double);
-template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, const double*,
-                                                   double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, const double*,
-                                                   double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, const double*,
-                                                   double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double);
 template std::unique_ptr<Gram<double>> stored_gram(const float*, Index, Index, Index);
 template std::unique_ptr<Gram<double>> stored_gram(const double*, Index, Index, Index);
 

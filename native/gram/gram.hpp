@@ -26,10 +26,9 @@ template <class T> class Gram {
 };
 
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
-// the source and of the diagonal must outlive the result.
+// the source must outlive the result.
 template <class T, class S>
-std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame,
-                                      const double* diagonal, double error);
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error);
 
 // A matrix that exists: entry (i, j) at data[i * row_stride + j * column_stride].
 template <class S>

@@ -312,8 +312,8 @@ inline void smo(const mercer::Problem& problem, const std::vector<double>& matri
         }
         if (i < 0) return;
         const double curvature = entry(i, i) + entry(j, j) - 2 * entry(i, j) + problem.ridge[i] + problem.ridge[j];
-        const double t = std::min({worst / std::max(curvature, 1e-12), problem.room_above(i, a[i]),
-                                   problem.room_below(j, a[j])});
+        const double t =
+            std::min({worst / std::max(curvature, 1e-12), problem.room_above(i, a[i]), problem.room_below(j, a[j])});
         a[i] = std::min(a[i] + t, problem.upper[i]);
         a[j] = std::max(a[j] - t, problem.lower[j]);
         for (Index p = 0; p < problem.count; ++p) f[std::size_t(p)] += t * (entry(i, p) - entry(j, p));

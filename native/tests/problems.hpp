@@ -53,7 +53,8 @@ struct Example {
 inline Example plain(std::string name, const std::vector<double>& q, double lower, double upper) {
     const std::size_t n = q.size();
     const std::vector<double> none(n, 0.0);
-    return {std::move(name), q, std::vector<double>(n, lower), std::vector<double>(n, upper), none, none, {0.0}, {}, {}};
+    return {
+        std::move(name), q, std::vector<double>(n, lower), std::vector<double>(n, upper), none, none, {0.0}, {}, {}};
 }
 inline Example hinge(const std::vector<double>& y, double C) {
     Example e = plain("hinge", y, 0, 0);
@@ -132,15 +133,14 @@ struct Data {
     template <class T> std::unique_ptr<mercer::Gram<T>> gram() const {
         return mercer::formula_gram<T>(naive::dense(x, n, d), formula(), {}, sizeof(T) == 4 ? 2e-6 : 0.0);
     }
-    mercer::Matrices matrices(bool single) const {
-        return {single ? gram<float>() : nullptr, gram<double>()};
-    }
+    mercer::Matrices matrices(bool single) const { return {single ? gram<float>() : nullptr, gram<double>()}; }
     std::vector<double> matrix() const { return naive::gaussian(x, n, rate); }
 
     // One problem of every kind on all samples.
     std::vector<Example> every_kind(double C) const {
-        return {hinge(labels, C),           epsilon_insensitive(values, C, 0.1), squared_hinge(labels, C),
-                one_class(labels.size(), 0.3), nu_hinge(labels, 0.4),               nu_epsilon(values, C, 0.3)};
+        return {hinge(labels, C),         epsilon_insensitive(values, C, 0.1),
+                squared_hinge(labels, C), one_class(labels.size(), 0.3),
+                nu_hinge(labels, 0.4),    nu_epsilon(values, C, 0.3)};
     }
 };
 

@@ -13,9 +13,8 @@ using problems::Example;
 template <class T> constexpr double kFine = sizeof(T) == 4 ? 3e-6 : 1e-11;
 
 // Fills the block with the matrix among the chosen coefficients; what is beside it is left as it was.
-template <class T>
-static void fill(Block<T>& block, const Problem& problem, const std::vector<Index>& which,
-                 const std::vector<double>& matrix, Index n) {
+template <class T> static void fill(Block<T>& block, const Problem& problem, const std::vector<Index>& which,
+                                    const std::vector<double>& matrix, Index n) {
     block.choose(problem, which);
     for (std::size_t i = 0; i < which.size(); ++i)
         for (std::size_t j = 0; j < which.size(); ++j)
@@ -30,9 +29,8 @@ static std::vector<double> slopes(const Problem& problem, const double* a, const
     return s;
 }
 
-template <class T>
-static void against_all_combinations(Block<T>& block, const Example& example, const std::vector<double>& matrix,
-                                     Index n) {
+template <class T> static void against_all_combinations(Block<T>& block, const Example& example,
+                                                        const std::vector<double>& matrix, Index n) {
     check::context = example.name + " of " + std::to_string(example.count()) + ", " + std::to_string(8 * sizeof(T)) +
                      " bits, " + instruction_set().name;
     const Problem problem = example.problem();

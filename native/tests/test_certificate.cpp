@@ -126,7 +126,8 @@ static void sharpening(const Data& data, const Example& example, const std::vect
     CHECK(sharpen(*gram, problem, a.data(), all.data(), 0.0) == 0);
     const std::vector<double> zeros(a.size(), 0.0);
     auto untouched = zeros;
-    for (double e : {0.0, 1e-6, double(INFINITY)}) CHECK(sharpen(*gram, problem, zeros.data(), untouched.data(), e) == 0);
+    for (double e : {0.0, 1e-6, double(INFINITY)})
+        CHECK(sharpen(*gram, problem, zeros.data(), untouched.data(), e) == 0);
     CHECK(untouched == zeros);
 }
 

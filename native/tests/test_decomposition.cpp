@@ -22,9 +22,8 @@ struct Answer {
     bool operator==(const Answer& other) const { return a == other.a && f == other.f; }
 };
 
-template <class T>
-static Answer run(const Gram<T>& gram, const Example& example, const Settings& settings,
-                  const std::vector<double>* start = nullptr) {
+template <class T> static Answer run(const Gram<T>& gram, const Example& example, const Settings& settings,
+                                     const std::vector<double>* start = nullptr) {
     Answer answer{start ? *start : example.start(), std::vector<double>(example.q.size(), -7.0), {}};
     answer.solved = decompose<T>(gram, nullptr, example.problem(), example.total.data(), settings, answer.started,
                                  answer.a.data(), answer.f.data());
@@ -49,9 +48,8 @@ static void check_consistent(const Example& example, const Answer& answer, const
     CHECK_CLOSE(answer.f[worst], exact[worst], kEntry<T>, mass(answer.a));
 }
 
-template <class T>
-static void against(const Gram<T>& gram, const Example& example, const std::vector<double>& matrix, Index n, double best,
-                    double tol, std::size_t budget = 1 << 24) {
+template <class T> static void against(const Gram<T>& gram, const Example& example, const std::vector<double>& matrix,
+                                       Index n, double best, double tol, std::size_t budget = 1 << 24) {
     check::context = example.name + " of " + std::to_string(example.count()) + ", " + std::to_string(8 * sizeof(T)) +
                      " bits, budget " + std::to_string(budget);
     Settings settings;
@@ -74,7 +72,8 @@ static void against(const Gram<T>& gram, const Example& example, const std::vect
     const Answer again = run(gram, example, settings, &answer.a);
     CHECK(again.solved.steps == 0 && again.a == answer.a);
     Answer given = answer;
-    given.solved = decompose<T>(gram, nullptr, problem, example.total.data(), settings, given.started, given.a.data(), given.f.data());
+    given.solved = decompose<T>(gram, nullptr, problem, example.total.data(), settings, given.started, given.a.data(),
+                                given.f.data());
     CHECK(given.solved.steps == 0 && given == answer);
 }
 
@@ -153,7 +152,8 @@ template <class T> static void any_memory(Index d) {
     const Index n = 2100;
     const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
     std::vector<double> labels;
-    for (Index i = 0; i < n; ++i) labels.push_back(x[std::size_t(i * d)] + 0.5 * x[std::size_t(i * d + 1)] > 0 ? 1 : -1);
+    for (Index i = 0; i < n; ++i)
+        labels.push_back(x[std::size_t(i * d)] + 0.5 * x[std::size_t(i * d + 1)] > 0 ? 1 : -1);
     const auto gram = formula_gram<T>(
         naive::dense(x, n, d),
         Formula{Pair::l1, {{Op::affine, -0.5 / double(d), 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.0}, {}, 2e-6);
@@ -260,7 +260,8 @@ template <class T, class Error> class Fragile final : public Gram<T> {
   public:
     Fragile(const Gram<T>& gram, int uses) : gram_(gram), uses_(uses), all_(*this, nullptr) {}
     Index size() const override { return gram_.size(); }
-    std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows, const std::vector<Index>& columns) const override {
+    std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
+                                      const std::vector<Index>& columns) const override {
         return std::make_unique<FragilePairs>(*this, gram_.between(rows, columns));
     }
     const Pairs<T>& all() const override { return all_; }
@@ -310,8 +311,8 @@ template <class T, class Error> static void interrupted_anywhere(Index n, bool c
         Answer answer{example.start(), std::vector<double>(std::size_t(n), 0.0), {}};
         bool failed = false;
         try {
-            decompose<T>(fragile, nullptr, example.problem(), example.total.data(), settings, answer.started, answer.a.data(),
-                         answer.f.data());
+            decompose<T>(fragile, nullptr, example.problem(), example.total.data(), settings, answer.started,
+                         answer.a.data(), answer.f.data());
         } catch (const Error&) {
             failed = true;
             ++failures;

@@ -12,18 +12,17 @@ using namespace mercer;
 
 template <class T> constexpr double kTolerance = sizeof(T) == 4 ? 4e-6 : 1e-13;
 
-static const Formula kGaussian{
-    Pair::squared_distance, {{Op::affine, -0.02, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.02};
+static const Formula kGaussian{Pair::squared_distance, {{Op::affine, -0.02, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.02};
 static const Formula kChi2{Pair::chi2, {{Op::affine, 0.1, 0.5, {}}}, 0.0};
 
 static std::vector<double> naive_matrix(const std::vector<double>& x, Index n, Index d, const Formula& formula) {
     std::vector<double> matrix;
     for (Index i = 0; i < n; ++i)
         for (Index j = 0; j < n; ++j)
-            matrix.push_back(double(naive::apply(
-                formula.steps, naive::reduce(
-                                   formula.pair, d, [&](Index k) { return x[std::size_t(i * d + k)]; },
-                                   [&](Index k) { return x[std::size_t(j * d + k)]; }))));
+            matrix.push_back(double(
+                naive::apply(formula.steps, naive::reduce(
+                                                formula.pair, d, [&](Index k) { return x[std::size_t(i * d + k)]; },
+                                                [&](Index k) { return x[std::size_t(j * d + k)]; }))));
     return matrix;
 }
 
@@ -41,22 +40,22 @@ static void check_stream(const Pairs<T>& pairs, const std::vector<Index>& rows, 
     pairs.fill(rows.data(), 0, n, first, last, block.data(), width);
     block.back() = T(-7);
     std::vector<Index> reached(std::size_t(width), 0); // rows must come in order in every column
-    pairs.stream(rows.data(), n, first, last, [&](Index r, Index count, Index j0, Index j1, const T* entries, Index stride) {
-        CHECK(j0 >= first && j1 <= last && j0 < j1 && r + count <= n);
-        for (Index j = j0; j < j1; ++j) {
-            CHECK(reached[std::size_t(j - first)] == r);
-            reached[std::size_t(j - first)] = r + count;
-        }
-        for (Index i = 0; i < count; ++i)
-            for (Index j = j0; j < j1; ++j)
-                seen[std::size_t((r + i) * width + j - first)] = entries[i * stride + j - j0];
-    });
+    pairs.stream(rows.data(), n, first, last,
+                 [&](Index r, Index count, Index j0, Index j1, const T* entries, Index stride) {
+                     CHECK(j0 >= first && j1 <= last && j0 < j1 && r + count <= n);
+                     for (Index j = j0; j < j1; ++j) {
+                         CHECK(reached[std::size_t(j - first)] == r);
+                         reached[std::size_t(j - first)] = r + count;
+                     }
+                     for (Index i = 0; i < count; ++i)
+                         for (Index j = j0; j < j1; ++j)
+                             seen[std::size_t((r + i) * width + j - first)] = entries[i * stride + j - j0];
+                 });
     for (Index at : reached) CHECK(at == n);
     CHECK(seen == block);
 }
 
-template <class T>
-static void check_gram(const Gram<T>& gram, const std::vector<double>& expected, double error) {
+template <class T> static void check_gram(const Gram<T>& gram, const std::vector<double>& expected, double error) {
     const Index n = gram.size();
     CHECK(gram.error() == error && gram.cost() > 0);
     std::vector<T> whole(std::size_t(n * n));
@@ -173,8 +172,9 @@ template <class T> static void products() {
                 const auto sparse = bind_sparse(cx.source, cz.source, Formula{Pair::dot, {}, 0.0}, Frame{});
                 std::vector<T> block(std::size_t(rows * columns));
                 dense->fill(nullptr, 0, rows, 0, columns, block.data(), columns);
-                for (const std::vector<Index>& starts :
-                     {std::vector<Index>{0}, {0, columns / 2}, {0, 0, columns / 3, columns / 3, columns / 2, columns}}) {
+                for (const std::vector<Index>& starts : {std::vector<Index>{0},
+                                                         {0, columns / 2},
+                                                         {0, 0, columns / 3, columns / 3, columns / 2, columns}}) {
                     check::context = "product " + std::to_string(rows) + " x " + std::to_string(columns) + " x " +
                                      std::to_string(outputs) + " in " + std::to_string(starts.size());
                     const Index segments = Index(starts.size());

@@ -154,10 +154,11 @@ static void poll_stops_long_tasks() {
                              ~End() { ++ended; }
                          } end{ended};
                          // Inside a nested job too.
-                         for (;;) parallel(2, [](long) {
-                             poll();
-                             std::this_thread::sleep_for(1ms);
-                         });
+                         for (;;)
+                             parallel(2, [](long) {
+                                 poll();
+                                 std::this_thread::sleep_for(1ms);
+                             });
                      }));
         CHECK(asked == 2 && elsewhere == 0);
         CHECK(ended >= 1 && ended <= threads);

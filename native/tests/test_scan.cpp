@@ -27,7 +27,8 @@ template <class T> static std::vector<T> numbers(Index n, unsigned seed, T none 
     return result;
 }
 
-template <class T> static void check_largest(const Extreme<T>& found, const std::vector<T>& slope, const std::vector<T>& rise) {
+template <class T>
+static void check_largest(const Extreme<T>& found, const std::vector<T>& slope, const std::vector<T>& rise) {
     Index where = Index(slope.size());
     T value = -kInfinity<T>;
     for (std::size_t k = 0; k < slope.size(); ++k)

@@ -85,7 +85,7 @@ static void tiny() {
             }
 }
 
-// Samples in classes, each pair of classes a problem, and some larger ones: the same whatever the number of threads.
+// Samples in classes, each pair of classes a problem.
 static std::vector<Example> pairs_of_classes(const Data& data, Index classes) {
     std::vector<Example> examples;
     const Index each = data.n / classes;
@@ -101,6 +101,7 @@ static std::vector<Example> pairs_of_classes(const Data& data, Index classes) {
     return examples;
 }
 
+// The same whatever the number of threads, and true.
 static void together(const Data& data, const std::vector<Example>& examples, std::size_t budget, const char* what) {
     const auto matrix = data.matrix();
     for (bool single : {false, true}) {
@@ -123,6 +124,26 @@ static void together(const Data& data, const std::vector<Example>& examples, std
     set_thread_count(2);
 }
 
+// Problems too large for one block, with memory for some of their rows: the same whatever the number of threads, though
+// the threads share that memory.
+static void little_memory() {
+    check::context = "little memory";
+    const Data data(2100, 45, 1.0, 6);
+    std::vector<Example> examples;
+    for (double C : {0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}) examples.push_back(problems::hinge(data.labels, C));
+    std::vector<Answers> runs;
+    for (int threads : {1, 3}) {
+        set_thread_count(threads);
+        Settings settings;
+        settings.budget = std::size_t(8) << 20;
+        runs.push_back(ready(examples));
+        solve(data.matrices(false), runs.back().tasks, settings);
+    }
+    CHECK(runs[0].a == runs[1].a);
+    CHECK(runs[0].f == runs[1].f);
+    set_thread_count(2);
+}
+
 // Coefficients so large that single precision does not reach the tolerance: it is tried, and the rest is double.
 static void single_is_not_enough() {
     check::context = "beyond single precision";
@@ -138,8 +159,8 @@ static void single_is_not_enough() {
         CHECK(task.bits == (C > 1 ? 64 : 32));
         CHECK(task.finished && task.certificate.violation <= settings.tol);
         const auto exact = naive::product(task.problem, matrix, data.n, answers.a[0].data());
-        CHECK_CLOSE(task.certificate.violation, naive::violation(task.problem, answers.a[0].data(), exact.data()), 1e-13,
-                    mass(answers.a[0]));
+        CHECK_CLOSE(task.certificate.violation, naive::violation(task.problem, answers.a[0].data(), exact.data()),
+                    1e-13, mass(answers.a[0]));
         // A limit on the steps holds for both precisions together.
         Answers few = ready(examples);
         settings.max_steps = 40;
@@ -243,11 +264,11 @@ static void stopped_and_interrupted() {
 int main() {
     set_thread_count(2);
     tiny();
-    const Data small(600, 3, 1.0, 5), large(3150, 45, 1.0, 6);
+    const Data small(600, 3, 1.0, 5);
     together(small, pairs_of_classes(small, 6), std::size_t(100) << 20, "pairs of classes");
     together(small, pairs_of_classes(small, 6), 0, "pairs of classes, no memory");
     together(small, small.every_kind(2), std::size_t(100) << 20, "all kinds");
-    together(large, pairs_of_classes(large, 3), std::size_t(4) << 20, "larger pairs of classes, little memory");
+    little_memory();
     single_is_not_enough();
     hard_margins();
     stopped_and_interrupted();

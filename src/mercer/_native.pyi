@@ -145,7 +145,6 @@ def formula_matrices(
     formula: Formula,
     shift: NDArray[np.float64] | None,
     scale: NDArray[np.float64] | None,
-    diagonal: NDArray[np.float64],
     error: float,
 ) -> Matrices: ...
 def stored_matrices(matrix: NDArray[np.floating]) -> Matrices: ...

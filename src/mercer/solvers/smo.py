@@ -118,16 +118,11 @@ def matrices(gram: Gram) -> _native.Matrices:
     pairs = gram.pairs
     if isinstance(pairs, NativePairs):
         formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
-        error = single_error(pairs)
-        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, diagonal(gram), error)
+        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, single_error(pairs))
     if isinstance(pairs, StoredPairs):
         return _native.stored_matrices(pairs.matrix[:, pairs.columns])
-    return _native.python_matrices(Selections(gram.exact), diagonal(gram.exact))
-
-
-def diagonal(gram: Gram) -> Vector:
-    """k(x, x) of every sample."""
-    return np.ascontiguousarray(gram.kernel.diag_of(gram.samples), dtype=np.float64)
+    diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples), dtype=np.float64)
+    return _native.python_matrices(Selections(gram.exact), diagonal)
 
 
 @dataclass(frozen=True)
