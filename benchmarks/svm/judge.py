@@ -19,8 +19,9 @@ from mercer.solvers import certify
 
 #: Kernel values held at once.
 BLOCK = 2**24
-#: A coefficient this near to a bound, relative to the width of the box, is at the bound: float32 cannot say more.
-SNAP = 1e-6
+#: A coefficient this near to a bound, relatively, is at the bound: two units in the last place, of whoever rounds to
+#: float32 and of the rest. Nothing is near to zero.
+SNAP = {"float32": 2.4e-7, "float64": 1e-14}
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ def judge(machine: str, settings: dict[str, Any], X: Any, y: Any, support: Any, 
     X = X.astype(np.float64)
     coefficients = np.asarray(coefficients.toarray() if sp.issparse(coefficients) else coefficients, dtype=np.float64).T
     gamma = settings["gamma"] if settings["kernel"] == "rbf" else None
+    rounded = np.array_equal(coefficients.astype(np.float32), coefficients)
+    settings = settings | {"snap": SNAP["float32" if rounded else "float64"]}
     posed = classification if machine in ("SVC", "NuSVC") else single
     results = []
     imbalance = 0.0
@@ -77,11 +80,11 @@ def squared_norms(X: Any) -> Any:
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
 
 
-def snapped(problem: Problem, a: Any) -> Any:
+def snapped(problem: Problem, a: Any, snap: float) -> Any:
+    """a with what differs from a bound by rounding alone moved to it."""
     (one,) = problem.columns()
-    near = SNAP * (one.upper - one.lower)
-    a = np.where(np.abs(a - one.upper) <= near, one.upper, a)
-    return np.where(np.abs(a - one.lower) <= near, one.lower, a)
+    a = np.where(np.abs(a - one.upper) <= snap * np.abs(one.upper), one.upper, a)
+    return np.where(np.abs(a - one.lower) <= snap * np.abs(one.lower), one.lower, a)
 
 
 def single(machine: str, settings: Any, X: Any, y: Any, support: Any, coefficients: Any, gamma: Any) -> Iterator[Any]:
@@ -96,7 +99,9 @@ def single(machine: str, settings: Any, X: Any, y: Any, support: Any, coefficien
         problem = one_class(np.ones(n), settings["nu"])
     a = np.zeros(n)
     a[support] = coefficients[:, 0]
-    a = snapped(problem, np.concatenate([np.maximum(a, 0), np.minimum(a, 0)]) if machine == "NuSVR" else a)
+    a = snapped(
+        problem, np.concatenate([np.maximum(a, 0), np.minimum(a, 0)]) if machine == "NuSVR" else a, settings["snap"]
+    )
     yield problem, a, problem.of_samples(product(X, problem.by_sample(a, n), gamma))
 
 
@@ -139,7 +144,7 @@ def posed_pair(machine: str, settings: Any, sign: Any, a: Any) -> tuple[Problem,
     else:  # coefficients have been divided by the margin; their sum says by how much
         problem = nu_hinge(sign, settings["nu"])
         a = a * (problem.groups()[0][1] / a[a > 0].sum())
-    return problem, snapped(problem, a)
+    return problem, snapped(problem, a, settings["snap"])
 
 
 def pairwise_products(X: Any, codes: Any, members: list[Any], A: Any, gamma: Any) -> Any:

@@ -80,6 +80,7 @@ class PythonGram final : public mercer::Gram<double> {
         }
         return *all_;
     }
+    std::size_t bytes() const override { return 0; }
     double cost() const override { return 100; }
     double error() const override { return 0; }
 
@@ -161,6 +162,8 @@ void bind_solvers(nb::module_& m) {
         .def_ro("rounds", &mercer::Progress::rounds)
         .def_ro("violation", &mercer::Progress::violation)
         .def_ro("gap", &mercer::Progress::gap)
+        .def_ro("bits", &mercer::Progress::bits)
+        .def_ro("kept", &mercer::Progress::kept)
         .def_ro("working", &mercer::Progress::working)
         .def_ro("computed", &mercer::Progress::computed);
     nb::class_<Held>(m, "Matrices");

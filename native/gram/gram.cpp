@@ -97,6 +97,12 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         });
         return *all_;
     }
+    // Packed panels and, if the precision differs, a copy of the samples.
+    std::size_t bytes() const override {
+        const auto entries = std::size_t(source_.sparse() ? 3 * source_.indptr[source_.rows] : size() * source_.columns);
+        const std::size_t panels = entries * sizeof(T) / (frame_.grid ? 2 : 1);
+        return panels + (std::is_same_v<T, S> ? 0 : entries * sizeof(T));
+    }
     double cost() const override {
         double width = double(source_.columns);
         if (source_.sparse() && source_.rows > 0)
@@ -177,6 +183,7 @@ template <class S> class StoredGram final : public Gram<double> {
     }
     const Pairs<double>& all() const override { return *all_; }
     double diagonal(Index i) const override { return double(data_[i * (row_stride_ + column_stride_)]); }
+    std::size_t bytes() const override { return 0; }
     double cost() const override { return 0.3; }
     double error() const override { return 0; }
 

@@ -3,6 +3,7 @@
 
 #include "kernels/pairs.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,8 @@ template <class T> class Gram {
     virtual const Pairs<T>& all() const = 0;
     // k(x_i, x_i)
     virtual double diagonal(Index i) const = 0;
+    // Memory that all() takes.
+    virtual std::size_t bytes() const = 0;
     // Nanoseconds one thread needs per entry, roughly.
     virtual double cost() const = 0;
     // What k(x_i, x_j) may be off by, as a number, because it is computed in this precision; infinity if unknown.

@@ -24,11 +24,17 @@ constexpr Index kLeastSteps = 20000, kStepsEach = 100;
 // Convex hulls closer than this, relative to the size of the samples, are not told apart.
 constexpr double kApart = 1e-5;
 
+// Of the budget, what is left for rows after the packed samples and a block.
+template <class T> std::size_t left(const Gram<T>& gram, std::size_t budget) {
+    const std::size_t taken = gram.bytes() + std::size_t(kLarge * kLarge) * sizeof(T);
+    return budget > taken ? budget - taken : 0;
+}
+
 template <class T> class Decomposition {
   public:
     Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total, const Settings& settings, double* a,
                   Index number)
-        : problem_(problem), total_(total), settings_(settings), rows_(gram, problem, squares, settings.budget), a_(a), number_(number),
+        : problem_(problem), total_(total), settings_(settings), rows_(gram, problem, squares, left(gram, settings.budget)), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0) {}
 
     // The product with the coefficients as they are.
@@ -61,7 +67,8 @@ template <class T> class Decomposition {
             poll();
             if (report()) return done(Status::stopped);
             if (slopes_.violation <= tol) return done(Status::converged);
-            if (settings_.max_steps >= 0 && solved_.steps >= settings_.max_steps) return done(Status::step_limit);
+            const Index most = settings_.max_steps < 0 ? kMostSteps : settings_.max_steps;
+            if (solved_.steps >= most) return done(Status::step_limit);
             // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved.
             if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
             if (since > (whole ? 20 : 500)) return done(Status::stalled);
@@ -70,8 +77,8 @@ template <class T> class Decomposition {
             for (std::size_t i = 0; i < working.size(); ++i)
                 a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
             const double inner = whole ? 0.9 * tol : std::max(0.1 * slopes_.violation, 0.5 * tol);
-            Index limit = std::max(kLeastSteps, Index(working.size()) * kStepsEach);
-            if (settings_.max_steps >= 0) limit = std::min(limit, settings_.max_steps - solved_.steps);
+            const Index limit =
+                std::min(most - solved_.steps, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
             const Outcome outcome = block_.solve(a, s, inner, limit);
             solved_.steps += outcome.steps;
             since += outcome.steps < limit;
@@ -193,7 +200,8 @@ template <class T> class Decomposition {
         finish(f.data());
         const Certificate c = certify(problem_, a_, f.data(), total_);
         return settings_.progress(
-            {number_, solved_.steps, solved_.rounds, c.violation, c.primal - c.dual, working_, rows_.computed()});
+            {number_, solved_.steps, solved_.rounds, c.violation, c.primal - c.dual, working_, rows_.computed(),
+             rows_.capacity(), 8 * int(sizeof(T))});
     }
 
     const Problem& problem_;

@@ -25,15 +25,20 @@ struct Progress {
     double gap;       // between primal and dual objective
     Index working;    // coefficients in the working set
     Index computed;   // rows of the matrix computed
+    Index kept;       // rows that may be kept
+    int bits;         // of the matrix's entries
 };
 
 // How often progress is reported.
 inline constexpr double kReportEvery = 0.2; // seconds
 
+// A problem that needs more steps is hopeless in floating point.
+inline constexpr Index kMostSteps = 200'000'000;
+
 struct Settings {
     double tol = 1e-3;
-    Index max_steps = -1;                          // without limit if negative
-    std::size_t budget = std::size_t(200) << 20;   // bytes of matrix held in memory
+    Index max_steps = -1;                          // kMostSteps if negative
+    std::size_t budget = std::size_t(200) << 20;   // bytes for the matrix: packed samples, a block, and rows kept
     std::function<bool(const Progress&)> progress; // called now and then; true means stop
 };
 

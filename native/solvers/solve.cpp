@@ -82,7 +82,8 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     std::stable_sort(together.begin(), together.end(), [&](std::size_t i, std::size_t j) {
         return tasks[i].problem.count > tasks[j].problem.count;
     });
-    // Half of the memory is for what the problems have in common, the rest for the threads in equal parts.
+    // Half of the memory is for what the problems have in common, the rest for the threads in equal parts, each of which
+    // counts the packed samples as its own.
     std::vector<const Problem*> problems;
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
     Shared shared;
@@ -92,7 +93,9 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     else
         shared.exact = std::make_unique<Squares<double>>(*matrices.exact, problems, own.budget / 2);
     own.budget -= shared.single ? shared.single->bytes() : shared.exact->bytes();
-    own.budget /= std::size_t(thread_count());
+    const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
+    own.budget -= std::min(own.budget, packed);
+    own.budget = packed + own.budget / std::size_t(thread_count());
     parallel(long(together.size()), [&](long k) {
         const std::size_t i = together[std::size_t(k)];
         solve_one(matrices, shared, tasks[i], own, Index(i));

@@ -12,14 +12,26 @@ using problems::Example;
 
 template <class T> constexpr double kFine = sizeof(T) == 4 ? 3e-6 : 1e-11;
 
-// Fills the block with the matrix among the chosen coefficients; what is beside it is left as it was.
+// Gives the block the matrix among the chosen coefficients, all at once or row by row when it asks; what is beside it
+// is left as it was.
 template <class T> static void fill(Block<T>& block, const Problem& problem, const std::vector<Index>& which,
-                                    const std::vector<double>& matrix, Index n) {
-    block.choose(problem, which);
-    for (std::size_t i = 0; i < which.size(); ++i)
-        for (std::size_t j = 0; j < which.size(); ++j)
-            block.matrix()[Index(i) * block.stride() + Index(j)] =
-                T(matrix[std::size_t(problem.sample_of(which[i]) * n + problem.sample_of(which[j]))]);
+                                    const std::vector<double>& matrix, Index n, bool fetched = false) {
+    auto entry = [&matrix, problem, n](Index p, Index r) {
+        return matrix[std::size_t(problem.sample_of(p) * n + problem.sample_of(r))];
+    };
+    std::vector<double> diagonal;
+    for (Index p : which) diagonal.push_back(entry(p, p));
+    block.choose(problem, which, diagonal);
+    auto write = [=](Index i, T* row) {
+        for (std::size_t j = 0; j < which.size(); ++j) row[j] = T(entry(which[std::size_t(i)], which[j]));
+    };
+    if (fetched)
+        block.fetch_with([=](const std::vector<Index>& rows, const std::vector<T*>& to) {
+            CHECK(!rows.empty() && rows.size() == to.size());
+            for (std::size_t i = 0; i < rows.size(); ++i) write(rows[i], to[i]);
+        });
+    else
+        for (Index i = 0; i < Index(which.size()); ++i) write(i, block.matrix() + i * block.stride());
 }
 
 static std::vector<double> slopes(const Problem& problem, const double* a, const std::vector<double>& f) {
@@ -51,8 +63,14 @@ template <class T> static void against_all_combinations(Block<T>& block, const E
     CHECK_CLOSE(naive::violation(problem, block.a().data(), f.data()), outcome.violation, 10 * kFine<T>, mass);
     CHECK_CLOSE(naive::objective(problem, block.a().data(), f.data()), best, 10 * kFine<T>, mass * mass);
 
-    // From the solution no step is taken, and a limit on the steps is kept.
+    // Rows fetched when they are needed make no difference, and each is fetched once.
     const std::vector<double> solution = block.a();
+    fill(block, problem, all, matrix, n, true);
+    const Outcome again = block.solve(start, slopes(problem, start.data(), f0), kFine<T>, 1000000);
+    CHECK(block.a() == solution && again.steps == outcome.steps);
+    CHECK(block.fetched() > 0 && block.fetched() <= problem.count);
+
+    // From the solution no step is taken, and a limit on the steps is kept.
     CHECK(block.solve(solution, slopes(problem, solution.data(), f), 20 * mass * kFine<T>, 1000000).steps == 0);
     CHECK(block.a() == solution);
     for (Index limit : {0, 1, 2}) {
@@ -73,10 +91,14 @@ template <class T> static void part_of_a_problem(Block<T>& block) {
         const auto s = slopes(problem, start.data(), naive::product(problem, matrix, data.n, start.data()));
         std::vector<Index> which;
         for (Index p = problem.count - 1; p >= 0; p -= 2) which.push_back(p);
-        fill(block, problem, which, matrix, data.n);
         std::vector<double> a, own;
         for (Index p : which) a.push_back(start[std::size_t(p)]), own.push_back(s[std::size_t(p)]);
+        fill(block, problem, which, matrix, data.n, true);
         block.solve(a, own, kFine<T>, 1000000);
+        const auto fetched = block.a();
+        fill(block, problem, which, matrix, data.n);
+        block.solve(a, own, kFine<T>, 1000000);
+        CHECK(block.a() == fetched);
         auto after = start;
         for (std::size_t i = 0; i < which.size(); ++i) after[std::size_t(which[i])] = block.a()[i];
         CHECK(example.feasible(after));

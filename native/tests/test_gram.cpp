@@ -62,6 +62,7 @@ template <class T> static void check_gram(const Gram<T>& gram, const std::vector
     gram.all().fill(nullptr, 0, n, 0, n, whole.data(), n);
     for (std::size_t i = 0; i < whole.size(); ++i)
         CHECK_CLOSE(whole[i], expected[i], kTolerance<T>, 1 + std::abs(expected[i]));
+    for (Index i = 0; i < n; ++i) CHECK(gram.diagonal(i) == double(whole[std::size_t(i * n + i)]));
     CHECK(&gram.all() == &gram.all());
     std::vector<T> symmetric(std::size_t(n * n));
     gram.all().fill_symmetric(symmetric.data(), n);

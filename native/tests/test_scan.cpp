@@ -32,7 +32,7 @@ static void check_largest(const Extreme<T>& found, const std::vector<T>& slope, 
     Index where = Index(slope.size());
     T value = -kInfinity<T>;
     for (std::size_t k = 0; k < slope.size(); ++k)
-        if (slope[k] + rise[k] > value) value = slope[k] + rise[k], where = Index(k); // the first among equals
+        if (slope[k] + rise[k] >= value) value = slope[k] + rise[k], where = Index(k); // the last among equals
     CHECK(found.value == value);
     if (value > -kInfinity<T>) CHECK(found.where == where);
 }
@@ -66,7 +66,7 @@ template <class T> static void scans_of(const Scans<T>& scan, Index n) {
             const T s = slope[k] + fall[k], difference = top - s;
             lowest = std::min(lowest, s);
             const T value = difference * difference / std::max(own + diagonal[k] - 2 * row[k], least);
-            if (difference > 0 && value > gain) gain = value, where = Index(k);
+            if (difference > 0 && value >= gain) gain = value, where = Index(k);
         }
         const Partner<T> partner = scan.partner(n, slope.data(), fall.data(), row.data(), diagonal.data(), own, top);
         CHECK(partner.lowest == lowest);

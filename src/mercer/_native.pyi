@@ -137,6 +137,8 @@ class Progress:
     gap: float
     working: int
     computed: int
+    kept: int
+    bits: int
 
 class Matrices: ...
 

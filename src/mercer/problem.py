@@ -123,6 +123,8 @@ class Problem:
         a = np.clip(np.zeros(len(self)) if a is None else a, lower, upper)
         for members, total in self.groups():
             missing = total - a[members].sum()
+            if abs(missing) <= 1e-12 * np.abs(a[members]).sum():
+                continue  # rounding; to move it onto a coefficient could take that off its bound
             room = (upper if missing > 0 else lower)[members] - a[members]
             if np.isinf(room).any():
                 a[members[np.isinf(room)][0]] += missing

@@ -1,13 +1,20 @@
 """SMO against the naive reference, on every kind of problem."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
-from mercer.solvers import SMO
+from mercer.solvers import SMO, NotSeparableError, SolverInterrupted, certify
 
 from ..naive import smo
 
@@ -37,3 +44,165 @@ def test_finds_the_optimum_of_the_naive_solver(problem, kernel):
     assert naive.certificate.converged
     assert found.certificate.dual == pytest.approx(naive.certificate.dual, rel=1e-7)
     np.testing.assert_allclose(found.bias, naive.bias, atol=1e-5 * max(1, np.abs(naive.bias).max()))
+
+
+def overlapping(n, d=20, seed=0):
+    """Two classes that are hard to tell apart."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+def test_decomposition_finds_the_optimum_of_scikit_learn(n):
+    X, y = overlapping(n)
+    (found,) = SMO(tol=1e-4).solve(Gaussian(gamma=0.05).gram(X), [hinge(y, 10.0)])
+    peer = SVC(C=10.0, gamma=0.05, tol=1e-4).fit(X, y)
+    a = np.zeros(n)
+    a[peer.support_] = peer.dual_coef_[0]
+    theirs = a @ y - a @ Gaussian(gamma=0.05)(X) @ a / 2
+    assert found.certificate.violation <= 1e-4
+    assert found.certificate.dual == pytest.approx(theirs, rel=1e-6)
+    assert 0 <= found.certificate.gap < 1e-3 * found.certificate.dual
+
+
+@pytest.mark.parametrize("budget", [0, 2 * 10**7, 10**9])
+def test_the_number_of_threads_and_the_memory_change_no_bit(budget):
+    X, y = overlapping(3000)
+    labels = [y, np.where(X[:, 1] > 0, 1.0, -1.0), np.where(X[:, 2] > 0.5, 1.0, -1.0)]
+    problems = [hinge(labels[0], 1.0), *(hinge(t[:900], 1.0, np.arange(900)) for t in labels)]
+    answers = []
+    for threads in (1, 2, 3, 2):
+        with threadpool_limits(threads):
+            solutions = SMO(budget=budget).solve(Gaussian(gamma=0.05).gram(X.astype(np.float32)), problems)
+        answers.append(np.concatenate([s.coefficients for s in solutions]))
+    for other in answers[1:]:
+        np.testing.assert_array_equal(answers[0], other)
+
+
+def test_bytes_and_floats_give_the_same_machine():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, size=(2500, 30)) / np.float32(255)
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=2500) > 0.5, 1.0, -1.0)
+    off = X.copy()
+    off[0, 0] += 1e-4  # no longer on the grid
+    (exact,), (plain,) = (SMO(tol=1e-4).solve(Gaussian(gamma=0.5).gram(Z), [hinge(y, 1.0)]) for Z in (X, off))
+    assert exact.certificate.converged
+    assert plain.certificate.converged
+    assert exact.certificate.dual == pytest.approx(plain.certificate.dual, rel=1e-5)
+
+
+def test_the_certificate_is_that_of_float64_rows():
+    X, y = overlapping(2500)
+    gram = Gaussian(gamma=0.05).gram(X.astype(np.float32))
+    (found,) = SMO(tol=1e-3).solve(gram, [hinge(y, 20.0)])
+    exact = certify(hinge(y, 20.0), found.coefficients, gram.exact @ found.coefficients, 0, 1e-3).certificate
+    assert found.certificate.violation == pytest.approx(exact.violation, abs=1e-9)
+    assert found.certificate.dual == pytest.approx(exact.dual, rel=1e-6)
+    assert found.certificate.primal == pytest.approx(exact.primal, rel=1e-6)
+
+
+def test_a_start_at_the_solution_takes_no_steps():
+    X, y = overlapping(800)
+    gram, problem = Gaussian(gamma=0.05).gram(X), hinge(y, 1.0)
+    (first,) = SMO().solve(gram, [problem])
+    (second,) = SMO().solve(gram, [problem], [first.coefficients])
+    assert first.certificate.iterations > 100
+    assert second.certificate.iterations == 0
+    np.testing.assert_array_equal(first.coefficients, second.coefficients)
+
+
+def test_progress_is_told_and_may_stop():
+    X, y = overlapping(3000)
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        return True
+
+    (solution,) = SMO(progress=stop).solve(Gaussian(gamma=0.05).gram(X), [hinge(y, 1.0)])
+    assert len(seen) == 1
+    assert seen[0].bits == 32
+    assert not solution.certificate.converged
+    assert solution.certificate.violation == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("n", [1500, 30000])
+def test_ctrl_c_returns_at_once_with_what_there_is(n):
+    X, y = overlapping(n, d=60)
+    gram, problem = Gaussian(gamma=1e-4).gram(X), hinge(y, 1e7)
+    begun = threading.Event()
+
+    def tell(progress):
+        begun.set()
+
+    def interrupt():
+        begun.wait()
+        time.sleep(0.5)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sent = []
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with pytest.raises(SolverInterrupted) as stopped:
+            SMO(tol=1e-12, progress=tell).solve(gram, [problem])
+        assert time.perf_counter() - sent[0] < 2
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, previous)
+    (partial,) = stopped.value.solutions
+    assert not partial.certificate.converged
+    assert 0 < partial.certificate.dual < partial.certificate.primal
+    assert abs(partial.coefficients.sum()) < 1e-6 * np.abs(partial.coefficients).sum()
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2)], ids=repr)
+def test_a_hard_margin_that_does_not_exist_has_a_name(kernel):
+    X, y = overlapping(400, d=2)
+    with pytest.raises(NotSeparableError, match="grows without bound"):
+        SMO().solve(kernel.gram(X), [hinge(y, np.inf)])
+
+
+def test_a_hard_margin_that_exists_is_found():
+    X, y = overlapping(200, d=2)
+    X[:, 0] += 8 * y
+    (found,) = SMO(tol=1e-6).solve(Linear().gram(X), [hinge(y, np.inf)])
+    f = X @ (X.T @ found.coefficients) + found.bias
+    assert (y * f).min() == pytest.approx(1, abs=1e-5)
+    assert found.certificate.gap < 1e-4 * found.certificate.dual
+
+
+def hard_data():
+    """Data on which solvers of this kind get stuck."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 4, size=(300, 2))
+    y = np.where(np.floor(X).sum(axis=1) % 2, 1.0, -1.0)
+    noisy = np.where(rng.random(300) < 0.1, -y, y)
+    return {
+        "checkerboard": (X, noisy),
+        "duplicates": (np.repeat(X[:60], 5, axis=0), np.repeat(noisy[:60], 5)),
+        "conflicts": (np.repeat(X[:60], 5, axis=0), noisy),
+        "huge": (1e8 * X, noisy),
+        "tiny": (1e-8 * X, noisy),
+        "constant": (np.hstack([X, np.full((300, 3), 7.0)]), noisy),
+        "mixed": (X * [1, 1e6], noisy),
+    }
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e2, 1e4, 1e6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", hard_data())
+def test_hard_data_end_within_tol_or_say_so(name, dtype, C):
+    X, y = hard_data()[name]
+    X = X.astype(dtype)
+    gram = Gaussian(gamma=1 / (X.shape[1] * X.var(dtype=np.float64))).gram(X)
+    problem = hinge(y, C)
+    (found,) = SMO(max_iter=300_000).solve(gram, [problem])
+    exact = certify(problem, found.coefficients, gram.exact @ found.coefficients, 0, 1e-3).certificate
+    assert found.certificate.violation == pytest.approx(exact.violation, rel=1e-3, abs=1e-6)
+    assert found.certificate.converged == (found.certificate.violation <= 1e-3)
+    assert found.certificate.converged or found.certificate.iterations >= 300_000
+    assert ((found.coefficients >= problem.lower) & (found.coefficients <= problem.upper)).all()

@@ -388,5 +388,6 @@ def line(progress: Progress) -> str:
     rate = progress.iterations / progress.seconds if progress.seconds else 0.0
     return (
         f"problem {progress.problem}: {progress.iterations} steps, violation {progress.violation:.3g}, "
-        f"gap {progress.gap:.3g}, {progress.active} active, {rate:.3g} steps/s"
+        f"gap {progress.gap:.3g}, {progress.active} active, {rate:.3g} steps/s, {progress.rows} rows computed in "
+        f"float{progress.bits}, up to {progress.kept} kept"
     )

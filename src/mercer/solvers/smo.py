@@ -40,7 +40,11 @@ class SolverInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a solve has come: ``active`` coefficients are in the working set, ``rows`` of K have been computed."""
+    """How far a solve has come, and how it is done.
+
+    ``active`` coefficients are in the working set, ``rows`` of K have been computed in a precision of ``bits``, and up
+    to ``kept`` of them are kept in memory.
+    """
 
     problem: int
     iterations: int
@@ -48,6 +52,8 @@ class Progress:
     gap: float
     active: int
     rows: int
+    kept: int
+    bits: int
     seconds: float
 
 
@@ -80,7 +86,7 @@ class SMO:
 
         def report(p: Any) -> bool:
             seconds = time.perf_counter() - begun
-            seen = Progress(p.problem, p.steps, p.violation, p.gap, p.working, p.computed, seconds)
+            seen = Progress(p.problem, p.steps, p.violation, p.gap, p.working, p.computed, p.kept, p.bits, seconds)
             return bool(self.progress and self.progress(seen))
 
         progress = None if self.progress is None else report
