@@ -40,11 +40,11 @@ double best_bias(const Problem& problem, int group, const double* f, double tota
     std::vector<Index> varying;
     for (Index p = 0; p < problem.count; ++p) {
         if (problem.group_of(p) != group) continue;
-        for (double bound : {problem.lower[p], problem.upper[p]})
-            mass += std::min(std::abs(bound), 1e300);
-        const double u = problem.q[p] - f[p], there = response(problem, p, u - low);
-        if (there == response(problem, p, u - high))
-            fixed += std::clamp(there, -1e300, 1e300);
+        const double u = problem.q[p] - f[p];
+        const double most = response(problem, p, u - low), least = response(problem, p, u - high);
+        mass += std::min(std::max(std::abs(most), std::abs(least)), 1e300);
+        if (most == least)
+            fixed += std::clamp(most, -1e300, 1e300);
         else
             varying.push_back(p);
     }

@@ -206,3 +206,29 @@ def test_hard_data_end_within_tol_or_say_so(name, dtype, C):
     assert found.certificate.converged == (found.certificate.violation <= 1e-3)
     assert found.certificate.converged or found.certificate.iterations >= 300_000
     assert ((found.coefficients >= problem.lower) & (found.coefficients <= problem.upper)).all()
+
+
+def first_report(n, d, C=1.0, budget=200 * 2**20, grid=False):
+    X, y = overlapping(n, d)
+    X = np.round(8 * X).clip(-100, 100) / 8 if grid else X
+    seen = []
+
+    def stop_at_the_second(progress):
+        seen.append(progress)
+        return len(seen) > 1
+
+    SMO(budget=budget, max_iter=1, progress=stop_at_the_second).solve(Gaussian(gamma=1 / d).gram(X), [hinge(y, C)])
+    return seen[-1]
+
+
+def test_the_cost_model_of_the_documentation():
+    assert first_report(150, 5).bits == 64  # so few that it costs nothing
+    assert first_report(2500, 5).bits == 32
+    assert first_report(2500, 5, C=1e4).bits == 64  # 0.005 * 2e-6 * 1e4 * sqrt(2500) > tol
+    assert first_report(2500, 30).kept == 0  # cheaper to compute again
+    left = 30_000_000 - 2500 * 100 * 4 * 2 - 2048 * 2048 * 4  # a float32 copy, packed samples, a block
+    row = 4 * 2512 + 16
+    assert first_report(2500, 100, budget=30_000_000).kept == left // row
+    assert first_report(2500, 100, budget=0).kept == 0
+    assert first_report(2500, 60, grid=True).kept == 0  # bytes cost half
+    assert first_report(2500, 60).kept == 2500
