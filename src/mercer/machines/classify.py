@@ -63,6 +63,8 @@ class SVC(SupportClassifier):
         Threads; -1 for all processors, None for the number mercer is set to.
     warm_start : bool, default=False
         Whether to begin with the coefficients of the last fit, if that was to as many samples.
+    solver : {"smo", "qp"}, default="smo"
+        "qp" is a general interior-point method, a reference for small data (``pip install mercer[qp]``).
 
     Attributes
     ----------
@@ -119,6 +121,7 @@ class SVC(SupportClassifier):
         strategy: str = "ovo",
         n_jobs: int | None = None,
         warm_start: bool = False,
+        solver: str = "smo",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -138,6 +141,7 @@ class SVC(SupportClassifier):
         self.strategy = strategy
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.solver = solver
 
     def _problem(self, sign: Vector, weight: Vector, cost: Vector, sample: Positions | None) -> Problem:
         return hinge(sign, np.where(cost > 0, np.inf, 0.0) if np.isinf(self.C) else self.C * cost, sample)
@@ -209,6 +213,7 @@ class NuSVC(SupportClassifier):
         strategy: str = "ovo",
         n_jobs: int | None = None,
         warm_start: bool = False,
+        solver: str = "smo",
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -228,6 +233,7 @@ class NuSVC(SupportClassifier):
         self.strategy = strategy
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.solver = solver
 
     def _refuse_lost_classes(self, left: Any) -> None:
         raise ValueError("specified nu is infeasible: a class has no sample of positive weight")

@@ -79,6 +79,7 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
         max_iter: int = -1,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        solver: str = "smo",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -92,6 +93,7 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.solver = solver
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

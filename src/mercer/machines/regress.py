@@ -249,6 +249,7 @@ class SVR(SupportRegressor):
         max_iter: int = -1,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        solver: str = "smo",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -263,6 +264,7 @@ class SVR(SupportRegressor):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.solver = solver
 
     def _problems(self, training: Training) -> list[Problem]:
         return [epsilon_insensitive(training.target, self.C * training.weight, self.epsilon)]
@@ -340,6 +342,7 @@ class NuSVR(SupportRegressor):
         max_iter: int = -1,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        solver: str = "smo",
     ) -> None:
         self.nu = nu
         self.C = C
@@ -354,6 +357,7 @@ class NuSVR(SupportRegressor):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.solver = solver
 
     def _problems(self, training: Training) -> list[Problem]:
         if np.isinf(self.C):

@@ -34,7 +34,7 @@ from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
 from mercer.samples.door import numeric
-from mercer.solvers import SMO, Certificate, Progress, Solution, SolverInterrupted
+from mercer.solvers import QP, SMO, Certificate, Progress, Solution, SolverInterrupted
 from mercer.threads import limited
 
 Positions = NDArray[np.int64]
@@ -76,6 +76,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
+        "solver": [StrOptions({"smo", "qp"})],
     }
 
     # -- what a machine says ----------------------------------------------------------------------------------
@@ -138,7 +139,9 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     def _complete(self, training: Training, gram: Gram) -> None:
         """Whatever a machine adds to the solutions."""
 
-    def _solver(self, context: Any = None) -> SMO:
+    def _solver(self, context: Any = None) -> SMO | QP:
+        if self.solver == "qp":
+            return QP(tol=float(self.tol))
         return SMO(
             tol=float(self.tol),
             max_iter=int(self.max_iter),

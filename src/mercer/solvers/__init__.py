@@ -6,6 +6,7 @@ from mercer.gram import Gram
 from mercer.problem import Problem
 from mercer.solvers.certificate import Certificate, Solution, certify
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.qp import QP
 from mercer.solvers.smo import SMO, NotSeparableError, Progress, SolverInterrupted
 
 
@@ -16,6 +17,7 @@ class Solver(Protocol):
 
 
 __all__ = [
+    "QP",
     "SMO",
     "Certificate",
     "Cholesky",
