@@ -100,7 +100,9 @@ def markdown(rows: list[Row], exponents: list[Any]) -> str:
         if row.allowed_megabytes is not None:
             ours = row.entry("mercer")
             out += ["", f"Peak memory of {row.name}: {peak(row)} of {row.allowed_megabytes:.0f} MB allowed "]
-            out[-1] += f"(cache_size {row.parameters['cache_size']} MB, {cell(ours)} s): {row.verdict}."
+            out[-1] += (
+                f"(cache_size {row.parameters['cache_size']} MB; seconds: {cell(ours)}): {row.verdict or 'not known'}."
+            )
     growth = [row for row in rows if row.family == "growth"]
     if growth:
         out += ["", "## Growth", "", "Exponents p of time = n^p, fitted to all sizes from 5,000 rows on:", ""]

@@ -37,7 +37,6 @@ class Worker:
     def __init__(self, case_name: str, contestant_name: str) -> None:
         (self.case,) = selected([case_name])
         self.contestant = BY_NAME[contestant_name]
-        self.before = resident("VmRSS")
         data = self.case.read()
         if data is None:
             raise AbsentError(NO_DATA)
@@ -53,6 +52,7 @@ class Worker:
         with Fallbacks() as self.fallbacks:
             self.machine.fit(*small)
         self._prepare(self.X, self.y)
+        self.base = resident("VmRSS") - megabytes(self.X)  # the interpreter and the libraries
         reset_peak()
 
     def _prepare(self, X: Any, y: Any) -> None:
@@ -70,7 +70,7 @@ class Worker:
         parts = self.machine.support_, self.machine.dual_coef_
         found = asdict(judge(self.case.machine, self.settings, X, self.y, *parts))
         found["data_megabytes"] = megabytes(self.X)
-        found["base_megabytes"] = self.before
+        found["base_megabytes"] = self.base
         found["fell_back"] = self.fallbacks.seen
         certificates = getattr(self.machine, "certificate_", None)
         if certificates is not None:

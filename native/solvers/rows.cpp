@@ -162,7 +162,8 @@ template <class T> void Rows<T>::square(const std::vector<Index>& columns, T* ou
     gram_.between(samples, samples)->fill_symmetric(fresh.data(), m);
     parallel(m, [&](long k) {
         const Index r = missing[std::size_t(k)];
-        for (Index j = 0; j < n; ++j) out[r * stride + j] = out[j * stride + r];
+        for (Index j = 0; j < n; ++j)
+            if (kept(c[j])) out[r * stride + j] = out[j * stride + r];
         for (Index j = 0; j < m; ++j) out[r * stride + missing[std::size_t(j)]] = fresh[std::size_t(k * m + j)];
     });
 }

@@ -164,7 +164,7 @@ def test_constructors_are_scikit_learns():
         peer = getattr(sklearn.svm, machine.__name__)()
         ours = machine().get_params()
         assert peer.get_params().items() <= ours.items()
-        added = {"n_jobs", "warm_start"} | ({"strategy"} if machine in (SVC, NuSVC) else set())
+        added = {"n_jobs", "warm_start", "solver"} | ({"strategy"} if machine in (SVC, NuSVC) else set())
         assert ours.keys() - peer.get_params().keys() == added
 
 

@@ -31,7 +31,7 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
         The largest violation of the KKT conditions that counts as converged.
     nu : float in (0, 1], default=0.5
         The share of outliers allowed.
-    shrinking, cache_size, verbose, max_iter, n_jobs, warm_start : of the solver, as in ``SVC``.
+    shrinking, cache_size, verbose, max_iter, n_jobs, warm_start, solver : as in ``SVC``.
 
     Attributes
     ----------

@@ -198,7 +198,7 @@ class SVR(SupportRegressor):
         The price of leaving the tube by 1.
     epsilon : float, default=0.1
         Half the width of the tube.
-    shrinking, cache_size, verbose, max_iter, n_jobs, warm_start : of the solver, as in ``SVC``.
+    shrinking, cache_size, verbose, max_iter, n_jobs, warm_start, solver : as in ``SVC``.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ class NuSVR(SupportRegressor):
         f(X, Z) that returns a matrix.
     degree, gamma, coef0 : for the names, as in ``SVC``.
     shrinking : bool, default=True
-        Of the solver, as are cache_size, verbose, max_iter, n_jobs and warm_start; as in ``SVC``.
+        Of the solver, as are cache_size, verbose, max_iter, n_jobs, warm_start and solver; as in ``SVC``.
     tol : float, default=1e-3
         The largest violation of the KKT conditions that counts as converged.
 
