@@ -63,6 +63,7 @@ template <class T> class SelectedPairs final : public Pairs<T> {
         pairs_->stream(index, rows, first_column, last_column, visit);
     }
     Index grain() const override { return pairs_->grain(); }
+    bool narrow() const override { return pairs_->narrow(); }
 
   private:
     Selection<T> columns_;
@@ -77,7 +78,10 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
-        if (sizeof(T) == 4 && formula_.pair == Pair::squared_distance && !frame.scale && !source.sparse())
+        // Sparse rows are written out to be looked at, and packed, so they must not be too long.
+        const double written = double(source.rows) * double(source.columns);
+        if (sizeof(T) == 4 && formula_.pair == Pair::squared_distance && !frame.scale &&
+            (!source.sparse() || written <= 32.0 * double(source.indptr[source.rows])))
             frame_.grid = find_grid(source);
     }
     Index size() const override { return source_.rows; }
@@ -131,7 +135,8 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         });
         return diagonal_[std::size_t(i)];
     }
-    double error() const override { return error_; }
+    // Sums over sparse rows run in double precision; only the result is rounded.
+    double error() const override { return all().narrow() ? error_ : 0.1 * error_; }
 
   private:
     Source<S> source_;

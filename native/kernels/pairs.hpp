@@ -28,6 +28,8 @@ template <class T> class Pairs {
     // The same columns against other rows, whose memory must outlive the result; null where there is nothing to gain
     // over a new bind().
     virtual std::unique_ptr<Pairs<T>> with_rows(const Source<T>&) const { return nullptr; }
+    // Whether a few columns cost no more each than many.
+    virtual bool narrow() const { return true; }
     // Columns come in multiples of this at the best speed.
     virtual Index grain() const { return 256; }
 };
@@ -50,6 +52,7 @@ void product(const Pairs<T>& pairs, Index rows, Index columns, const double* wei
              const std::vector<Index>& starts, double* out);
 
 // True if the inverted index is expected to need less time than dense panels, or dense panels too much memory.
-template <class T> bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula);
+template <class T>
+bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula, const Frame& frame);
 
 } // namespace mercer

@@ -85,6 +85,9 @@ template <class T> class SparsePairs final : public Pairs<T> {
 
     void fill_symmetric(T* out, Index stride) const override { fill(nullptr, 0, z_.rows, 0, z_.rows, out, stride); }
 
+    // Lists are searched for the first and the last of the columns.
+    bool narrow() const override { return false; }
+
   private:
     struct Posting {
         std::int32_t row;
@@ -266,7 +269,8 @@ template <class T> class SparsePairs final : public Pairs<T> {
 
 } // namespace
 
-template <class T> bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula) {
+template <class T>
+bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula, const Frame& frame) {
     if (!x.sparse() || !z.sparse()) return false;
     constexpr double kLargest = double(1 << 30); // a dense copy of z beyond 1 GiB is out of the question
     const double n = double(x.rows), m = double(z.rows), d = double(z.columns);
@@ -275,7 +279,7 @@ template <class T> bool prefers_sparse(const Source<T>& x, const Source<T>& z, c
     const std::vector<double> of_x = counts(x), of_z = counts(z);
     double cost = kFinish * n * m;
     for (Index k = 0; k < z.columns; ++k) cost += std::min(kMeet * of_x[k] * of_z[k], kDense<double> * n * m);
-    return cost < kDense<T> * n * m * d;
+    return cost < (frame.grid ? 0.5 : 1.0) * kDense<T> * n * m * d;
 }
 
 template <class T>
@@ -285,12 +289,12 @@ std::unique_ptr<Pairs<T>> bind_sparse(const Source<T>& x, const Source<T>& z, Fo
 
 template <class T>
 std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame) {
-    if (prefers_sparse(x, z, formula)) return bind_sparse(x, z, std::move(formula), frame);
+    if (prefers_sparse(x, z, formula, frame)) return bind_sparse(x, z, std::move(formula), frame);
     return bind_dense(x, z, std::move(formula), frame);
 }
 
-template bool prefers_sparse(const Source<float>&, const Source<float>&, const Formula&);
-template bool prefers_sparse(const Source<double>&, const Source<double>&, const Formula&);
+template bool prefers_sparse(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
+template bool prefers_sparse(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
 template std::unique_ptr<Pairs<float>> bind_sparse(const Source<float>&, const Source<float>&, Formula, const Frame&);
 template std::unique_ptr<Pairs<double>> bind_sparse(const Source<double>&, const Source<double>&, Formula,
                                                     const Frame&);

@@ -67,11 +67,15 @@ template <class T> void fill_symmetric(const Pairs<T>& pairs, Index first, Index
 template <class T>
 Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget) : gram_(gram) {
     std::map<std::pair<Index, Index>, int> uses;
-    for (const Problem* problem : problems) {
-        std::vector<Index> samples;
-        for (Index p = 0; p < problem->count; ++p) samples.push_back(problem->sample_of(p));
-        for (const Range& r : runs(samples)) ++uses[{r.first + r.shift, r.last + r.shift}];
-    }
+    const auto all = std::size_t(gram.size());
+    if (!gram.all().narrow() && problems.size() > 1 && all * all * sizeof(T) <= budget)
+        uses[{0, gram.size()}] = 2;
+    else
+        for (const Problem* problem : problems) {
+            std::vector<Index> samples;
+            for (Index p = 0; p < problem->count; ++p) samples.push_back(problem->sample_of(p));
+            for (const Range& r : runs(samples)) ++uses[{r.first + r.shift, r.last + r.shift}];
+        }
     for (const auto& [run, count] : uses) {
         const auto length = std::size_t(run.second - run.first);
         const std::size_t bytes = length * length * sizeof(T);
@@ -85,32 +89,32 @@ Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& prob
 
 template <class T>
 void Squares<T>::read(const std::vector<Index>& samples, Index first, Index last, const std::vector<T*>& out) const {
-    const Index n = last - first;
     const auto square = std::find_if(squares_.begin(), squares_.end(),
-                                     [&](const Square& s) { return s.first == first && s.last == last; });
-    // Rows that are kept are copied; rows to be kept, and those another thread is at, are computed here.
-    std::vector<Index> wanted;
-    std::vector<T*> to;
-    std::vector<std::size_t> mine;
+                                     [&](const Square& s) { return s.first <= first && last <= s.last; });
+    // Rows that are missing are computed and kept; those that another thread is at are computed for here alone.
+    std::vector<Index> mine, others;
+    std::vector<T*> to_keep, to;
     for (std::size_t r = 0; r < samples.size(); ++r) {
-        const bool inside = square != squares_.end() && samples[r] >= first && samples[r] < last;
-        if (inside) {
-            std::uint8_t seen = missing;
-            if (square->state[std::size_t(samples[r] - first)].compare_exchange_strong(seen, busy))
-                mine.push_back(r);
-            else if (seen == ready) {
-                std::copy_n(kept(*square, samples[r]), n, out[r]);
-                continue;
+        std::uint8_t seen = busy;
+        if (square != squares_.end() && samples[r] >= square->first && samples[r] < square->last) {
+            seen = missing;
+            if (square->state[std::size_t(samples[r] - square->first)].compare_exchange_strong(seen, busy)) {
+                mine.push_back(samples[r]);
+                to_keep.push_back(kept(*square, samples[r]));
+                seen = ready; // before it is read
             }
         }
-        wanted.push_back(samples[r]);
+        if (seen == ready) continue;
+        others.push_back(samples[r]);
         to.push_back(out[r]);
     }
-    some_rows(gram_.all(), wanted, first, last, to);
-    for (std::size_t r : mine) {
-        std::copy_n(out[r], n, kept(*square, samples[r]));
-        square->state[std::size_t(samples[r] - first)] = ready;
-    }
+    some_rows(gram_.all(), others, first, last, to);
+    if (square == squares_.end()) return;
+    some_rows(gram_.all(), mine, square->first, square->last, to_keep);
+    for (Index s : mine) square->state[std::size_t(s - square->first)] = ready;
+    for (std::size_t r = 0; r < samples.size(); ++r)
+        if (std::find(others.begin(), others.end(), samples[r]) == others.end())
+            std::copy_n(kept(*square, samples[r]) + (first - square->first), last - first, out[r]);
 }
 
 template <class T>

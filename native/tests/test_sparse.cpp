@@ -81,8 +81,8 @@ static void chooses_by_density() {
     for (double density : {0.01, 0.9}) {
         const auto x = naive::samples<double>(Pair::dot, n * d, density, 1);
         const naive::Compressed<double> a(x, n, d);
-        CHECK(prefers_sparse(a.source, a.source, Formula{}) == (density < 0.5));
-        CHECK(!prefers_sparse(naive::dense(x, n, d), a.source, Formula{}));
+        CHECK(prefers_sparse(a.source, a.source, Formula{}, Frame{}) == (density < 0.5));
+        CHECK(!prefers_sparse(naive::dense(x, n, d), a.source, Formula{}, Frame{}));
         for (const auto& pairs : {bind(a.source, a.source, Formula{}, Frame{}),
                                   bind(naive::dense(x, n, d), a.source, Formula{}, Frame{})}) {
             double value = 0, expected = 0;
