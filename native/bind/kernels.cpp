@@ -71,7 +71,8 @@ template <class T> class Bound {
         pairs_ = other.pairs_->with_rows(x_.source);
     }
     bool empty() const { return !pairs_; }
-    void product(Values2 weights, Positions starts, nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) const {
+    void product(Values2 weights, Positions starts,
+                 nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) const {
         const Index rows = x_.source.rows, columns = z_.source.rows, outputs = Index(weights.shape(1));
         if (Index(weights.shape(0)) != columns || Index(out.shape(0)) != rows || out.shape(1) != starts.shape(0) ||
             Index(out.shape(2)) != outputs)

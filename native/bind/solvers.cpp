@@ -29,7 +29,8 @@ nb::object positions(const std::vector<Index>& index) {
 
 class PythonPairs final : public mercer::Pairs<double> {
   public:
-    PythonPairs(nb::object pairs, Index rows, Index columns) : pairs_(std::move(pairs)), rows_(rows), columns_(columns) {}
+    PythonPairs(nb::object pairs, Index rows, Index columns)
+        : pairs_(std::move(pairs)), rows_(rows), columns_(columns) {}
     ~PythonPairs() override {
         nb::gil_scoped_acquire gil;
         pairs_.reset();
@@ -44,9 +45,7 @@ class PythonPairs final : public mercer::Pairs<double> {
         pairs_.attr("fill")(nb::cast(block, nb::rv_policy::reference), positions(which),
                             nb::slice(nb::int_(first_column), nb::int_(last_column), nb::none()));
     }
-    void fill_symmetric(double* out, Index stride) const override {
-        fill(nullptr, 0, rows_, 0, columns_, out, stride);
-    }
+    void fill_symmetric(double* out, Index stride) const override { fill(nullptr, 0, rows_, 0, columns_, out, stride); }
     Index grain() const override { return std::max<Index>(1, columns_); }
 
   private:
@@ -133,10 +132,12 @@ struct PythonTask {
 
 void check(const PythonTask& t, Index size) {
     const std::size_t n = t.q.shape(0);
-    for (std::size_t other : {t.lower.shape(0), t.upper.shape(0), t.l1.shape(0), t.ridge.shape(0), t.a.shape(0), t.f.shape(0)})
+    for (std::size_t other :
+         {t.lower.shape(0), t.upper.shape(0), t.l1.shape(0), t.ridge.shape(0), t.a.shape(0), t.f.shape(0)})
         if (other != n) throw std::invalid_argument("every array of a problem needs one entry per coefficient");
     if ((t.sample && t.sample->shape(0) != n) || (t.group && t.group->shape(0) != n) || t.total.shape(0) > 2)
-        throw std::invalid_argument("sample and group need one entry per coefficient, and there are at most two groups");
+        throw std::invalid_argument(
+            "sample and group need one entry per coefficient, and there are at most two groups");
     if (!t.sample && Index(n) != size) throw std::invalid_argument("a coefficient for each sample, or their numbers");
     if (t.sample)
         for (std::size_t p = 0; p < n; ++p)
@@ -185,7 +186,8 @@ void bind_solvers(nb::module_& m) {
                 new (self) PythonTask{q, lower, upper, l1, ridge, total, sample, group, a, f, {}};
                 mercer::Problem& p = self->task.problem;
                 p.count = Index(q.shape(0));
-                p.q = q.data(), p.lower = lower.data(), p.upper = upper.data(), p.l1 = l1.data(), p.ridge = ridge.data();
+                p.q = q.data(), p.lower = lower.data(), p.upper = upper.data(), p.l1 = l1.data(),
+                p.ridge = ridge.data();
                 p.sample = sample ? sample->data() : nullptr;
                 p.group = group ? group->data() : nullptr;
                 p.groups = int(total.shape(0));

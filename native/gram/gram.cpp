@@ -46,9 +46,8 @@ template <class T> struct Selection {
 
 template <class T> class SelectedPairs final : public Pairs<T> {
   public:
-    template <class S>
-    SelectedPairs(const Source<S>& source, const std::vector<Index>& rows, const std::vector<Index>& columns,
-                  const Formula& formula, const Frame& frame)
+    template <class S> SelectedPairs(const Source<S>& source, const std::vector<Index>& rows,
+                                     const std::vector<Index>& columns, const Formula& formula, const Frame& frame)
         : columns_(source, columns) {
         if (&rows != &columns) rows_ = std::make_unique<Selection<T>>(source, rows);
         pairs_ = bind(rows_ ? rows_->source : columns_.source, columns_.source, formula, frame);
@@ -103,7 +102,8 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     }
     // Packed panels and, if the precision differs, a copy of the samples.
     std::size_t bytes() const override {
-        const auto entries = std::size_t(source_.sparse() ? 3 * source_.indptr[source_.rows] : size() * source_.columns);
+        const auto entries =
+            std::size_t(source_.sparse() ? 3 * source_.indptr[source_.rows] : size() * source_.columns);
         const std::size_t panels = entries * sizeof(T) / (frame_.grid ? 2 : 1);
         return panels + (std::is_same_v<T, S> ? 0 : entries * sizeof(T));
     }

@@ -43,7 +43,8 @@ template <class T> class DensePairs final : public Pairs<T> {
           words_(sizeof(T) == 4 && frame.grid && formula_.pair == Pair::squared_distance && !frame.scale &&
                  d_ <= Grid::kMostColumns),
           depth_(words_ ? ceil_div(d_, 2) : d_),
-          chunk_(std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), 256)) : chunk<T>(d_))),
+          chunk_(
+              std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), 256)) : chunk<T>(d_))),
           // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
           growth_(2 + 1.5 * std::sqrt(double(chunk_) * double(chunk_) / double(std::max<Index>(1, d_)))),
           distances_(formula_.pair == Pair::squared_distance) {
@@ -350,8 +351,8 @@ template <class T> class DensePairs final : public Pairs<T> {
     Formula formula_;
     const Isa<T>& isa_;
     Index d_;
-    bool words_;   // panels hold the integers of a grid, two in the place of one T
-    Index depth_;  // of a panel: coordinates or words
+    bool words_;  // panels hold the integers of a grid, two in the place of one T
+    Index depth_; // of a panel: coordinates or words
     Index chunk_;
     double growth_;
     bool distances_;

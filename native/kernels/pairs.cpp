@@ -22,9 +22,8 @@ void Pairs<T>::stream(const Index* index, Index rows, Index first_column, Index 
     }
 }
 
-template <class T>
-void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
-             const std::vector<Index>& starts, double* out) {
+template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
+                                const std::vector<Index>& starts, double* out) {
     const Isa<T>& isa = instruction_set().of<T>();
     const Index segments = Index(starts.size()), padded = outputs == 1 ? 1 : (outputs + 7) / 8 * 8;
     std::vector<double> wide;
@@ -34,7 +33,8 @@ void product(const Pairs<T>& pairs, Index rows, Index columns, const double* wei
         weights = wide.data();
     }
     // Rows are shared out; each is summed by one thread, over the columns in order.
-    const Index height = std::max<Index>(1, std::min<Index>(pairs.grain(), (rows + 4 * thread_count() - 1) / (4 * thread_count())));
+    const Index height =
+        std::max<Index>(1, std::min<Index>(pairs.grain(), (rows + 4 * thread_count() - 1) / (4 * thread_count())));
     parallel((rows + height - 1) / height, [&](long t) {
         const Index first = t * height, count = std::min(height, rows - first);
         std::vector<Index> index(static_cast<std::size_t>(count));

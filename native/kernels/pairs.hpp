@@ -47,9 +47,8 @@ std::unique_ptr<Pairs<T>> bind_sparse(const Source<T>& x, const Source<T>& z, Fo
 
 // out[(i * segments + s) * outputs + o] = sum over the columns j of segment s of k(x_i, z_j) weights[j * outputs + o];
 // segment s begins at starts[s] and ends where the next begins, the last at `columns`.
-template <class T>
-void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
-             const std::vector<Index>& starts, double* out);
+template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
+                                const std::vector<Index>& starts, double* out);
 
 // True if the inverted index is expected to need less time than dense panels, or dense panels too much memory.
 template <class T>

@@ -197,7 +197,8 @@ template <int R> void words_tile_rows(std::ptrdiff_t depth, const float* a, cons
         store_ints(p + L, first ? c[i][1] : c[i][1] + load_ints(p + L));
     }
 }
-template <int R> void words_tile(int rows, std::ptrdiff_t depth, const float* a, const float* b, float* acc, bool first) {
+template <int R>
+void words_tile(int rows, std::ptrdiff_t depth, const float* a, const float* b, float* acc, bool first) {
     if constexpr (R > 1) {
         if (rows < R) return words_tile<R - 1>(rows, depth, a, b, acc, first);
     }
@@ -392,8 +393,8 @@ void distances(int rows, const T* row_squares, const T* column_squares, const St
     }
 }
 
-inline void word_distances(int rows, const float* row_squares, const float* column_squares, float unit, const Step* step,
-                           const Step* end, float* tile) {
+inline void word_distances(int rows, const float* row_squares, const float* column_squares, float unit,
+                           const Step* step, const Step* end, float* tile) {
     using S = Simd<float>;
     constexpr int L = S::lanes, NR = kColumns<float>;
     const Ints c[2] = {load_ints(column_squares), load_ints(column_squares + L)};
@@ -420,9 +421,9 @@ template <class T> double dot(std::ptrdiff_t n, const T* values, const double* w
 }
 
 // Four rows and eight outputs at a time stay in registers.
-template <class T, int R>
-void multiply_rows(std::ptrdiff_t n, const T* block, std::ptrdiff_t stride, const double* weights,
-                   std::ptrdiff_t padded, double* out, std::ptrdiff_t out_stride) {
+template <class T, int R> void multiply_rows(std::ptrdiff_t n, const T* block, std::ptrdiff_t stride,
+                                             const double* weights, std::ptrdiff_t padded, double* out,
+                                             std::ptrdiff_t out_stride) {
     double sum[R][8] = {};
     for (std::ptrdiff_t j = 0; j < n; ++j)
         for (int r = 0; r < R; ++r) {
@@ -433,9 +434,8 @@ void multiply_rows(std::ptrdiff_t n, const T* block, std::ptrdiff_t stride, cons
         for (int o = 0; o < 8; ++o) out[r * out_stride + o] += sum[r][o];
 }
 
-template <class T>
-void multiply(std::ptrdiff_t rows, std::ptrdiff_t n, const T* block, std::ptrdiff_t stride, const double* weights,
-              std::ptrdiff_t padded, double* out, std::ptrdiff_t out_stride) {
+template <class T> void multiply(std::ptrdiff_t rows, std::ptrdiff_t n, const T* block, std::ptrdiff_t stride,
+                                 const double* weights, std::ptrdiff_t padded, double* out, std::ptrdiff_t out_stride) {
     if (padded == 1) {
         for (std::ptrdiff_t r = 0; r < rows; ++r) out[r * out_stride] += dot(n, block + r * stride, weights);
         return;
@@ -443,9 +443,11 @@ void multiply(std::ptrdiff_t rows, std::ptrdiff_t n, const T* block, std::ptrdif
     for (std::ptrdiff_t o = 0; o < padded; o += 8) {
         std::ptrdiff_t r = 0;
         for (; r + 4 <= rows; r += 4)
-            multiply_rows<T, 4>(n, block + r * stride, stride, weights + o, padded, out + r * out_stride + o, out_stride);
+            multiply_rows<T, 4>(n, block + r * stride, stride, weights + o, padded, out + r * out_stride + o,
+                                out_stride);
         for (; r < rows; ++r)
-            multiply_rows<T, 1>(n, block + r * stride, stride, weights + o, padded, out + r * out_stride + o, out_stride);
+            multiply_rows<T, 1>(n, block + r * stride, stride, weights + o, padded, out + r * out_stride + o,
+                                out_stride);
     }
 }
 

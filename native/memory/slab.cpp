@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t(2) << 20;
 constexpr std::align_val_t kAlignment{kHugePage};
-constexpr std::size_t kMost = 16;                      // slabs kept
+constexpr std::size_t kMost = 16;                     // slabs kept
 constexpr std::size_t kSmall = std::size_t(32) << 20; // not worth a word to the system
 
 std::mutex g_mutex;

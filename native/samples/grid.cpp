@@ -10,9 +10,9 @@
 namespace mercer {
 namespace {
 
-constexpr Index kSampled = 64;       // rows looked at first
-constexpr std::size_t kMost = 256;   // places on a grid
-constexpr Index kRows = 512;         // rows of a task
+constexpr Index kSampled = 64;     // rows looked at first
+constexpr std::size_t kMost = 256; // places on a grid
+constexpr Index kRows = 512;       // rows of a task
 
 // How far from its place on the grid a coordinate may be, in steps: a few roundings of the largest.
 template <class T> constexpr double kOff = 1024 * double(std::numeric_limits<T>::epsilon());

@@ -17,7 +17,8 @@ void Block<T>::choose(const Problem& problem, const std::vector<Index>& which, c
     stride_ = (size_ + kScanUnit - 1) / kScanUnit * kScanUnit;
     matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T));
     T* memory = arrays_.reserve(std::size_t(6 * stride_));
-    for (T** array : {&slope_, &diagonal_, &rise_[0], &rise_[1], &fall_[0], &fall_[1]}) *array = memory, memory += stride_;
+    for (T** array : {&slope_, &diagonal_, &rise_[0], &rise_[1], &fall_[0], &fall_[1]})
+        *array = memory, memory += stride_;
 }
 
 template <class T> void Block<T>::fetch_with(Fetch fetch) {

@@ -16,13 +16,14 @@ double response(const Problem& problem, Index p, double u) {
     const double shrunk = u > 0 ? std::max(u - problem.l1[p], 0.0) : std::min(u + problem.l1[p], 0.0);
     double a = 0;
     if (shrunk != 0)
-        a = problem.ridge[p] > 0 ? shrunk / problem.ridge[p] : std::copysign(std::numeric_limits<double>::infinity(), shrunk);
+        a = problem.ridge[p] > 0 ? shrunk / problem.ridge[p]
+                                 : std::copysign(std::numeric_limits<double>::infinity(), shrunk);
     return std::clamp(a, problem.lower[p], problem.upper[p]);
 }
 
 // What the primal problem charges. No floating-point solution meets a hard constraint (no bound on the coefficient and
-// no ridge) exactly, so it is charged like a soft one whose bound is `most`: if no coefficient of the optimum is larger,
-// the two problems have the same optimum.
+// no ridge) exactly, so it is charged like a soft one whose bound is `most`: if no coefficient of the optimum is
+// larger, the two problems have the same optimum.
 double loss(const Problem& problem, Index p, double u, double most) {
     const double a = std::clamp(response(problem, p, u), -most, most);
     return u * a - problem.l1[p] * std::abs(a) - 0.5 * problem.ridge[p] * a * a;
@@ -53,7 +54,8 @@ double best_bias(const Problem& problem, int group, const double* f, double tota
             const double middle = below + 0.5 * (above - below);
             if (!(middle > below && middle < above)) break;
             double sum = fixed;
-            for (Index p : varying) sum += std::clamp(response(problem, p, problem.q[p] - f[p] - middle), -1e300, 1e300);
+            for (Index p : varying)
+                sum += std::clamp(response(problem, p, problem.q[p] - f[p] - middle), -1e300, 1e300);
             (sum > limit ? below : above) = middle;
         }
         return below + 0.5 * (above - below);
@@ -88,7 +90,8 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
     for (Index p = 0; p < problem.count; ++p) {
         const double b = problem.groups ? result.bias[problem.group_of(p)] : 0.0;
         result.primal += 0.5 * a[p] * f[p] + loss(problem, p, problem.q[p] - f[p] - b, most);
-        result.dual += a[p] * (problem.q[p] - 0.5 * f[p] - 0.5 * problem.ridge[p] * a[p]) - problem.l1[p] * std::abs(a[p]);
+        result.dual +=
+            a[p] * (problem.q[p] - 0.5 * f[p] - 0.5 * problem.ridge[p] * a[p]) - problem.l1[p] * std::abs(a[p]);
     }
     return result;
 }
@@ -106,7 +109,8 @@ Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a
         const int g = problem.group_of(p);
         const double s = slopes.slope[std::size_t(p)];
         // written so that an unknown (infinite) error selects all
-        if (!(s + problem.rise(p, a[p]) < slopes.highest[g] - off && s + problem.fall(p, a[p]) > slopes.lowest[g] + off)) {
+        if (!(s + problem.rise(p, a[p]) < slopes.highest[g] - off &&
+              s + problem.fall(p, a[p]) > slopes.lowest[g] + off)) {
             where.push_back(p);
             rows.push_back(problem.sample_of(p));
         }

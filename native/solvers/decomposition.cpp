@@ -32,9 +32,10 @@ template <class T> std::size_t left(const Gram<T>& gram, std::size_t budget) {
 
 template <class T> class Decomposition {
   public:
-    Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total, const Settings& settings, double* a,
-                  Index number)
-        : problem_(problem), total_(total), settings_(settings), rows_(gram, problem, squares, left(gram, settings.budget)), a_(a), number_(number),
+    Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
+                  const Settings& settings, double* a, Index number)
+        : problem_(problem), total_(total), settings_(settings),
+          rows_(gram, problem, squares, left(gram, settings.budget)), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0) {}
 
     // The product with the coefficients as they are.
@@ -127,7 +128,8 @@ template <class T> class Decomposition {
             std::iota(everything_.begin(), everything_.end(), Index(0));
         }
         Index free = 0;
-        for (Index p = 0; p < problem_.count; ++p) free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
+        for (Index p = 0; p < problem_.count; ++p)
+            free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
         const Index size = std::clamp(free, kSmall, kLarge);
         const std::vector<Index>& working = whole ? everything_ : selection_.next(problem_, a_, slopes_, size);
         working_ = Index(working.size());
@@ -137,9 +139,8 @@ template <class T> class Decomposition {
         for (std::size_t i = 0; i < working.size(); ++i) diagonal[i] = rows_.diagonal(columns[i]);
         block_.choose(problem_, working, diagonal);
         if (whole && rows_.size() == problem_.count)
-            block_.fetch_with([&](const std::vector<Index>& which, const std::vector<T*>& rows) {
-                rows_.read(which, rows);
-            });
+            block_.fetch_with(
+                [&](const std::vector<Index>& which, const std::vector<T*>& rows) { rows_.read(which, rows); });
         else
             rows_.square(columns, block_.matrix(), block_.stride());
         return working;
@@ -199,9 +200,8 @@ template <class T> class Decomposition {
         std::vector<double> f(std::size_t(problem_.count));
         finish(f.data());
         const Certificate c = certify(problem_, a_, f.data(), total_);
-        return settings_.progress(
-            {number_, solved_.steps, solved_.rounds, c.violation, c.primal - c.dual, working_, rows_.computed(),
-             rows_.capacity(), 8 * int(sizeof(T))});
+        return settings_.progress({number_, solved_.steps, solved_.rounds, c.violation, c.primal - c.dual, working_,
+                                   rows_.computed(), rows_.capacity(), 8 * int(sizeof(T))});
     }
 
     const Problem& problem_;
@@ -223,9 +223,9 @@ template <class T> class Decomposition {
 
 } // namespace
 
-template <class T>
-Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
-                 const Settings& settings, bool& started, double* a, double* f, Index number) {
+template <class T> Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
+                                    const double* total, const Settings& settings, bool& started, double* a, double* f,
+                                    Index number) {
     Decomposition<T> decomposition(gram, squares, problem, total, settings, a, number);
     Solved solved;
     if (started)
@@ -243,9 +243,9 @@ Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& 
     return solved;
 }
 
-template Solved decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&, bool&,
-                          double*, double*, Index);
-template Solved decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&, bool&,
-                          double*, double*, Index);
+template Solved decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&,
+                          bool&, double*, double*, Index);
+template Solved decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&,
+                          bool&, double*, double*, Index);
 
 } // namespace mercer

@@ -51,8 +51,8 @@ struct Solved {
 // squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,
 // whatever happens. Both have problem.count entries.
-template <class T>
-Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
-                 const Settings& settings, bool& started, double* a, double* f, Index number = 0);
+template <class T> Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
+                                    const double* total, const Settings& settings, bool& started, double* a, double* f,
+                                    Index number = 0);
 
 } // namespace mercer

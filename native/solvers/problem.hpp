@@ -17,7 +17,7 @@ namespace mercer {
 struct Problem {
     Index count = 0;
     const double *q = nullptr, *lower = nullptr, *upper = nullptr, *l1 = nullptr, *ridge = nullptr;
-    const Index* sample = nullptr;       // which sample of the Gram matrix a coefficient belongs to; null: its own number
+    const Index* sample = nullptr; // which sample of the Gram matrix a coefficient belongs to; null: its own number
     const std::uint8_t* group = nullptr; // 0 or 1; null: all 0
     int groups = 1;
 

@@ -41,8 +41,8 @@ template <class T> void mirror(Index rows, Index columns, const T* from, T* to, 
                 for (Index i = i0; i < std::min(rows, i0 + kTile); ++i) to[j * stride + i] = from[i * stride + j];
 }
 
-template <class T>
-void some_rows(const Pairs<T>& pairs, const std::vector<Index>& rows, Index first, Index last, const std::vector<T*>& out) {
+template <class T> void some_rows(const Pairs<T>& pairs, const std::vector<Index>& rows, Index first, Index last,
+                                  const std::vector<T*>& out) {
     if (rows.empty()) return;
     pairs.stream(rows.data(), Index(rows.size()), first, last,
                  [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
@@ -65,7 +65,8 @@ template <class T> void fill_symmetric(const Pairs<T>& pairs, Index first, Index
 } // namespace
 
 template <class T>
-Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget) : gram_(gram) {
+Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget)
+    : gram_(gram) {
     std::map<std::pair<Index, Index>, int> uses;
     const auto all = std::size_t(gram.size());
     if (!gram.all().narrow() && problems.size() > 1 && all * all * sizeof(T) <= budget)
@@ -80,8 +81,8 @@ Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& prob
         const auto length = std::size_t(run.second - run.first);
         const std::size_t bytes = length * length * sizeof(T);
         if (count < 2 || bytes_ + bytes > budget) continue;
-        squares_.push_back({run.first, run.second, bytes_ / sizeof(T),
-                            std::make_unique<std::atomic<std::uint8_t>[]>(length)});
+        squares_.push_back(
+            {run.first, run.second, bytes_ / sizeof(T), std::make_unique<std::atomic<std::uint8_t>[]>(length)});
         bytes_ += bytes;
     }
     if (bytes_ > 0) memory_.reserve(bytes_);
@@ -213,7 +214,8 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
         for (Index s = 0; s < Index(owners_.size()); ++s)
             if (used_[std::size_t(s)] < round_) old.push_back(s);
         std::sort(old.begin(), old.end(), [&](Index a, Index b) {
-            return used_[std::size_t(a)] != used_[std::size_t(b)] ? used_[std::size_t(a)] > used_[std::size_t(b)] : a > b;
+            return used_[std::size_t(a)] != used_[std::size_t(b)] ? used_[std::size_t(a)] > used_[std::size_t(b)]
+                                                                  : a > b;
         });
     }
     for (Index c : missing) {
@@ -235,8 +237,7 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
     }
 }
 
-template <class T>
-void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
+template <class T> void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
     ++round_;
     std::vector<Index> present, missing, rows;
     std::vector<double> present_delta, missing_delta;
@@ -276,8 +277,7 @@ void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>&
                          scan.accumulate(count, j1 - j0, at.data(), missing_delta.data() + r, f + first);
                          for (Index i = 0; i < count; ++i) {
                              const Index slot = slots_[std::size_t(missing[std::size_t(r + i)])];
-                             if (slot >= 0)
-                                 std::copy_n(block + i * stride, j1 - j0, memory() + slot * stride_ + first);
+                             if (slot >= 0) std::copy_n(block + i * stride, j1 - j0, memory() + slot * stride_ + first);
                          }
                      });
     });

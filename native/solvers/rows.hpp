@@ -15,8 +15,8 @@
 namespace mercer {
 
 // The rows among runs of consecutive samples that several problems have in common (a class, in all its pairs), each
-// computed when first asked for and kept. Where narrow blocks are dear and all rows fit, the run is all samples. Threads
-// may share it.
+// computed when first asked for and kept. Where narrow blocks are dear and all rows fit, the run is all samples.
+// Threads may share it.
 template <class T> class Squares {
   public:
     // Keeps at most `budget` bytes, for the runs that are in more than one problem.
@@ -29,7 +29,7 @@ template <class T> class Squares {
     enum State : std::uint8_t { missing, busy, ready };
     struct Square {
         Index first, last;
-        std::size_t at; // in the memory
+        std::size_t at;                                     // in the memory
         std::unique_ptr<std::atomic<std::uint8_t>[]> state; // of each row
     };
     T* kept(const Square& square, Index sample) const {
@@ -74,8 +74,8 @@ template <class T> class Rows {
     const Gram<T>& gram_;
     const Squares<T>* squares_;
     std::unique_ptr<Pairs<T>> own_; // if the samples lie in too many pieces for gram.all()
-    std::vector<Index> samples_; // of each column
-    std::vector<Index> column_;  // of each coefficient; empty: its own number
+    std::vector<Index> samples_;    // of each column
+    std::vector<Index> column_;     // of each coefficient; empty: its own number
     std::vector<Range> ranges_;
     Index capacity_ = 0, stride_ = 0, round_ = 0, computed_ = 0;
     T* memory() const { return static_cast<T*>(memory_.data()); }

@@ -10,9 +10,9 @@ namespace mercer {
 
 // The slopes of all coefficients with what the KKT conditions say about them.
 struct Slopes {
-    std::vector<double> slope;                                  // of each coefficient, before l1
-    double highest[2], lowest[2];                               // per group: upwards and downwards
-    double violation = 0;                                       // the largest highest - lowest
+    std::vector<double> slope;    // of each coefficient, before l1
+    double highest[2], lowest[2]; // per group: upwards and downwards
+    double violation = 0;         // the largest highest - lowest
 
     // f is indexed by column(p).
     template <class Column> void find(const Problem& problem, const double* a, const double* f, Column column) {

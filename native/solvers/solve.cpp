@@ -45,7 +45,8 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
     task.begun = false;
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
         task.bits = 32;
-        task.solved = decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.begun, task.a, task.f, number);
+        task.solved = decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.begun,
+                                task.a, task.f, number);
         // An error too small to matter is added to the violation; any other is removed where it could count.
         double off = 0;
         for (Index p = 0; p < problem.count; ++p) off += 2 * matrices.single->error() * std::abs(task.a[p]);
@@ -61,7 +62,8 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
     task.bits = 64;
     Settings rest = settings;
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
-    add(task.solved, decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.begun, task.a, task.f, number));
+    add(task.solved,
+        decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.begun, task.a, task.f, number));
     task.certificate = certify(problem, task.a, task.f, task.total);
     task.finished = true;
 }
@@ -87,11 +89,10 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         (own * 2 * thread_count() > work ? alone : together).push_back(i);
     }
     for (std::size_t i : alone) solve_one(matrices, {}, tasks[i], settings, Index(i));
-    std::stable_sort(together.begin(), together.end(), [&](std::size_t i, std::size_t j) {
-        return tasks[i].problem.count > tasks[j].problem.count;
-    });
-    // Most of the memory is for what the problems have in common, the rest for the threads in equal parts, each of which
-    // counts the packed samples as its own.
+    std::stable_sort(together.begin(), together.end(),
+                     [&](std::size_t i, std::size_t j) { return tasks[i].problem.count > tasks[j].problem.count; });
+    // Most of the memory is for what the problems have in common, the rest for the threads in equal parts, each of
+    // which counts the packed samples as its own.
     std::vector<const Problem*> problems;
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
     Shared shared;

