@@ -62,6 +62,7 @@ template <class T> class SelectedPairs final : public Pairs<T> {
         pairs_->stream(index, rows, first_column, last_column, visit);
     }
     Index grain() const override { return pairs_->grain(); }
+    Index height(Index columns) const override { return pairs_->height(columns); }
     bool narrow() const override { return pairs_->narrow(); }
 
   private:

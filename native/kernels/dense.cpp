@@ -128,6 +128,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     Index grain() const override { return isa_.strip; }
+    Index height(Index) const override { return isa_.strip; }
 
     std::unique_ptr<Pairs<T>> with_rows(const Source<T>& x) const override {
         if (words_) return nullptr; // the grid is not known to hold for other rows

@@ -9,11 +9,15 @@
 
 namespace mercer {
 
+template <class T> Index Pairs<T>::height(Index columns) const {
+    return std::max<Index>(1, (Index(1) << 20) / std::max<Index>(1, columns));
+}
+
 template <class T>
 void Pairs<T>::stream(const Index* index, Index rows, Index first_column, Index last_column, const Visit& visit) const {
     static thread_local Buffer<T> memory;
     const Index columns = last_column - first_column;
-    const Index height = std::max<Index>(1, std::min<Index>(rows, (Index(1) << 20) / std::max<Index>(1, columns)));
+    const Index height = std::min(rows, this->height(columns));
     T* block = memory.reserve(std::size_t(height * columns));
     for (Index r = 0; r < rows; r += height) {
         const Index count = std::min(height, rows - r);

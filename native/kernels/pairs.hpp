@@ -28,6 +28,8 @@ template <class T> class Pairs {
     // The same columns against other rows, whose memory must outlive the result; null where there is nothing to gain
     // over a new bind().
     virtual std::unique_ptr<Pairs<T>> with_rows(const Source<T>&) const { return nullptr; }
+    // So many rows at a time are handed out by stream(), for a range of so many columns.
+    virtual Index height(Index columns) const;
     // Whether a few columns cost no more each than many.
     virtual bool narrow() const { return true; }
     // Columns come in multiples of this at the best speed.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace mercer {
 
@@ -60,7 +61,10 @@ template <class T> void Block<T>::fetch(Index i) {
                 which.push_back(next);
     std::vector<T*> rows;
     for (Index k : which) rows.push_back(matrix() + k * stride_);
-    fetch_(which, rows);
+    if (fetch_(which, rows)) {
+        which.resize(std::size_t(size_));
+        std::iota(which.begin(), which.end(), Index(0));
+    }
     for (Index k : which) {
         std::fill(matrix() + k * stride_ + size_, matrix() + (k + 1) * stride_, T(0));
         ready_[std::size_t(k)] = 1;

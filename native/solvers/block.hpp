@@ -33,7 +33,8 @@ template <class T> class Block {
     // Makes room for a block of these coefficients, with the diagonal of their K. The matrix is then either filled, all
     // of it, or its rows are fetched when they are first needed, a few at a time.
     void choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal);
-    using Fetch = std::function<void(const std::vector<Index>& which, const std::vector<T*>& rows)>;
+    // Writes these rows, or all of the matrix if it returns true.
+    using Fetch = std::function<bool(const std::vector<Index>& which, const std::vector<T*>& rows)>;
     void fetch_with(Fetch fetch);
     T* matrix() { return static_cast<T*>(matrix_.data()); }
     Index stride() const { return stride_; }

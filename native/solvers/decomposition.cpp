@@ -18,6 +18,9 @@ namespace {
 // kSmall, or of the number of free coefficients, up to kLarge.
 constexpr Index kWhole = 2048, kSmall = 1024, kLarge = 2048;
 
+// One in so many.
+constexpr Index kMany = 8;
+
 // Steps on one block before the slopes are found anew in double precision.
 constexpr Index kLeastSteps = 20000, kStepsEach = 100;
 
@@ -139,8 +142,16 @@ template <class T> class Decomposition {
         for (std::size_t i = 0; i < working.size(); ++i) diagonal[i] = rows_.diagonal(columns[i]);
         block_.choose(problem_, working, diagonal);
         if (whole && rows_.size() == problem_.count)
-            block_.fetch_with(
-                [&](const std::vector<Index>& which, const std::vector<T*>& rows) { rows_.read(which, rows); });
+            block_.fetch_with([&](const std::vector<Index>& which, const std::vector<T*>& rows) {
+                // Once many rows have been wanted, the rest come too, by all threads; but not where each has its own
+                // problem to solve.
+                const bool all = !in_task() && kMany * block_.fetched() > problem_.count;
+                if (all)
+                    rows_.whole(block_.matrix(), block_.stride());
+                else
+                    rows_.read(which, rows);
+                return all;
+            });
         else
             rows_.square(columns, block_.matrix(), block_.stride());
         return working;

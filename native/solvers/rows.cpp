@@ -237,24 +237,24 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
     }
 }
 
+// The rows are added in the order in which they moved, a batch at a time, whether they are kept or computed: so the sum
+// does not depend on the memory there is.
 template <class T> void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
     ++round_;
-    std::vector<Index> present, missing, rows;
-    std::vector<double> present_delta, missing_delta;
+    std::vector<Index> missing;
+    std::vector<std::uint8_t> known(moved.size());
     for (std::size_t r = 0; r < moved.size(); ++r) {
-        const Index c = moved[r];
-        const bool here = kept(c) != nullptr;
-        (here ? present : missing).push_back(c);
-        (here ? present_delta : missing_delta).push_back(delta[r]);
-        if (here) used_[std::size_t(slots_[std::size_t(c)])] = round_;
+        known[r] = kept(moved[r]) != nullptr;
+        if (known[r])
+            used_[std::size_t(slots_[std::size_t(moved[r])])] = round_;
+        else
+            missing.push_back(moved[r]);
     }
     claim(missing);
-    for (Index c : missing) rows.push_back(own_ ? c : samples_[std::size_t(c)]);
     computed_ += Index(missing.size());
 
-    // Pieces of the columns are shared out; each is summed by one thread in one order.
+    // Pieces of the columns are shared out; each is summed by one thread.
     const Pairs<T>& pairs = own_ ? *own_ : gram_.all();
-    const Scans<T>& scan = scans<T>();
     std::vector<Range> pieces;
     const Index grain = pairs.grain(), width = std::max<Index>(1, size() / (16 * grain)) * grain;
     for (const Range& range : ranges_)
@@ -263,24 +263,41 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
             pieces.push_back({first, last, range.shift});
             first = last;
         }
+    const Index batch = pairs.height(width);
     parallel(Index(pieces.size()), [&](long t) {
-        const Range& piece = pieces[std::size_t(t)];
-        std::vector<const T*> at;
-        for (Index c : present) at.push_back(kept(c) + piece.first);
-        scan.accumulate(Index(at.size()), piece.last - piece.first, at.data(), present_delta.data(), f + piece.first);
-        if (rows.empty()) return;
-        pairs.stream(rows.data(), Index(rows.size()), piece.first + piece.shift, piece.last + piece.shift,
-                     [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
-                         const Index first = j0 - piece.shift;
-                         at.resize(std::size_t(count));
-                         for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
-                         scan.accumulate(count, j1 - j0, at.data(), missing_delta.data() + r, f + first);
-                         for (Index i = 0; i < count; ++i) {
-                             const Index slot = slots_[std::size_t(missing[std::size_t(r + i)])];
-                             if (slot >= 0) std::copy_n(block + i * stride, j1 - j0, memory() + slot * stride_ + first);
-                         }
-                     });
+        for (Index from = 0; from < Index(moved.size()); from += batch)
+            add(pairs, pieces[std::size_t(t)], moved.data() + from, known.data() + from, delta.data() + from,
+                std::min(batch, Index(moved.size()) - from), f);
     });
+}
+
+// f += K[:, moved] delta for a piece of the columns and one batch of rows; those not yet known are computed and, if
+// they have a slot, kept.
+template <class T> void Rows<T>::add(const Pairs<T>& pairs, const Range& piece, const Index* moved,
+                                     const std::uint8_t* known, const double* delta, Index count, double* f) {
+    std::vector<Index> fresh, rows; // among the batch, and their samples
+    for (Index r = 0; r < count; ++r)
+        if (!known[r]) {
+            fresh.push_back(r);
+            rows.push_back(own_ ? moved[r] : samples_[std::size_t(moved[r])]);
+        }
+    std::vector<const T*> at(static_cast<std::size_t>(count));
+    auto sum = [&](Index first, Index last, const T* block, Index stride) {
+        for (Index r = 0; r < count; ++r)
+            if (known[r]) at[std::size_t(r)] = kept(moved[r]) + first;
+        for (std::size_t k = 0; k < fresh.size(); ++k) at[std::size_t(fresh[k])] = block + Index(k) * stride;
+        scans<T>().accumulate(count, last - first, at.data(), delta, f + first);
+    };
+    if (fresh.empty()) return sum(piece.first, piece.last, nullptr, 0);
+    pairs.stream(rows.data(), Index(rows.size()), piece.first + piece.shift, piece.last + piece.shift,
+                 [&](Index, Index many, Index j0, Index j1, const T* block, Index stride) {
+                     const Index first = j0 - piece.shift;
+                     sum(first, j1 - piece.shift, block, stride);
+                     for (Index k = 0; k < many; ++k) {
+                         const Index slot = slots_[std::size_t(moved[fresh[std::size_t(k)]])];
+                         if (slot >= 0) std::copy_n(block + k * stride, j1 - j0, memory() + slot * stride_ + first);
+                     }
+                 });
 }
 
 template class Squares<float>;

@@ -70,6 +70,8 @@ template <class T> class Rows {
         return slot < 0 ? nullptr : memory() + slot * stride_;
     }
     void claim(const std::vector<Index>& missing);
+    void add(const Pairs<T>& pairs, const Range& piece, const Index* moved, const std::uint8_t* known,
+             const double* delta, Index count, double* f);
 
     const Gram<T>& gram_;
     const Squares<T>* squares_;

@@ -82,11 +82,13 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         };
     double work = 0;
     for (const Task& task : tasks) work += double(task.problem.count) * double(task.problem.count);
-    // A problem that is much of the work gets all threads; the others one each.
+    // A problem that is much of the work gets all threads; the others one each. (The number of threads must not
+    // matter.)
+    constexpr double kMuch = 4;
     std::vector<std::size_t> alone, together;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         const double own = double(tasks[i].problem.count) * double(tasks[i].problem.count);
-        (own * 2 * thread_count() > work ? alone : together).push_back(i);
+        (own * kMuch > work ? alone : together).push_back(i);
     }
     for (std::size_t i : alone) solve_one(matrices, {}, tasks[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),

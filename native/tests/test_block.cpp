@@ -29,6 +29,7 @@ template <class T> static void fill(Block<T>& block, const Problem& problem, con
         block.fetch_with([=](const std::vector<Index>& rows, const std::vector<T*>& to) {
             CHECK(!rows.empty() && rows.size() == to.size());
             for (std::size_t i = 0; i < rows.size(); ++i) write(rows[i], to[i]);
+            return false;
         });
     else
         for (Index i = 0; i < Index(which.size()); ++i) write(i, block.matrix() + i * block.stride());

@@ -20,7 +20,7 @@ from mercer.gram import Gram
 from mercer.kernels.pairs import NativePairs, Pairs, StoredPairs
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
-from mercer.solvers.certificate import Solution, Task
+from mercer.solvers.certificate import Certificate, Solution, Task
 
 #: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
 SINGLE = 1e-6
@@ -114,6 +114,9 @@ def solution_of(task: Task, tol: float) -> Solution:
             "the hard constraints contradict each other: the dual objective grows without bound (it reached "
             f"{native.dual:.3g} after {native.steps} steps). Use a finite C, or a richer kernel"
         )
+    if not (native.finished or native.begun):  # interrupted before K a was known
+        unknown = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
+        return Solution(task.a, np.zeros(len(native.bias)).squeeze(), unknown)
     if not native.finished:
         native.certify()
     return task.solution(native.steps, tol)
