@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -101,22 +103,23 @@ template <class S> void bind_matrices(nb::module_& m) {
         [](const mercer::python::Rows<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
            std::optional<Values> scale, double error) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
-            auto held = new Held;
+            auto held = std::make_unique<Held>();
             held->owner = rows.owner;
-            held->matrices.single = mercer::formula_gram<float>(rows.source, formula, frame, error);
+            if (std::isfinite(error))
+                held->matrices.single = mercer::formula_gram<float>(rows.source, formula, frame, error);
             held->matrices.exact = mercer::formula_gram<double>(rows.source, formula, frame, 0.0);
-            return held;
+            return held.release();
         },
         "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a);
     m.def(
         "stored_matrices",
         [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix) {
             if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("the matrix must be square");
-            auto held = new Held;
+            auto held = std::make_unique<Held>();
             held->owner = nb::cast(matrix);
             held->matrices.exact =
                 mercer::stored_gram(matrix.data(), Index(matrix.shape(0)), matrix.stride(0), matrix.stride(1));
-            return held;
+            return held.release();
         },
         "matrix"_a.noconvert());
 }
@@ -173,9 +176,9 @@ void bind_solvers(nb::module_& m) {
     m.def(
         "python_matrices",
         [](nb::object gram, Values diagonal) {
-            auto held = new Held;
+            auto held = std::make_unique<Held>();
             held->matrices.exact = std::make_unique<PythonGram>(std::move(gram), diagonal);
-            return held;
+            return held.release();
         },
         "gram"_a, "diagonal"_a.noconvert());
     nb::class_<PythonTask>(m, "Task")

@@ -15,7 +15,8 @@ template <class T> Index Pairs<T>::height(Index columns) const {
 
 template <class T>
 void Pairs<T>::stream(const Index* index, Index rows, Index first_column, Index last_column, const Visit& visit) const {
-    static thread_local Buffer<T> memory;
+    static thread_local Buffer<T> spare;
+    Buffer<T> memory = std::move(spare); // a Python kernel may come here again while its block is filled
     const Index columns = last_column - first_column;
     const Index height = std::min(rows, this->height(columns));
     T* block = memory.reserve(std::size_t(height * columns));
@@ -24,6 +25,7 @@ void Pairs<T>::stream(const Index* index, Index rows, Index first_column, Index 
         fill(index + r, 0, count, first_column, last_column, block, columns);
         visit(r, count, first_column, last_column, block, columns);
     }
+    spare = std::move(memory);
 }
 
 template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,

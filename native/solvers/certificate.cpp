@@ -119,6 +119,7 @@ Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a
             weight.push_back(a[p]);
         }
     }
+    if (support.empty()) std::fill(f, f + problem.count, 0.0);
     if (where.empty() || support.empty()) return 0;
     // The rows of the matrix are the support, so that the sums run in a fixed order.
     const auto pairs = exact.between(support, rows);
@@ -130,6 +131,7 @@ Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a
         std::vector<const double*> at;
         pairs->stream(every.data(), Index(every.size()), t * grain, std::min(n, (t + 1) * grain),
                       [&](Index r, Index count, Index j0, Index j1, const double* block, Index stride) {
+                          poll();
                           at.resize(std::size_t(count));
                           for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
                           scans<double>().accumulate(count, j1 - j0, at.data(), weight.data() + r, sums.data() + j0);

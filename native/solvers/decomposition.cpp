@@ -71,6 +71,7 @@ template <class T> class Decomposition {
             poll();
             if (report()) return done(Status::stopped);
             if (slopes_.violation <= tol) return done(Status::converged);
+            if (std::isinf(slopes_.violation)) return done(Status::stalled); // the matrix overflows this precision
             const Index most = settings_.max_steps < 0 ? kMostSteps : settings_.max_steps;
             if (solved_.steps >= most) return done(Status::step_limit);
             // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved.
@@ -113,8 +114,12 @@ template <class T> class Decomposition {
             energy += a * f_[std::size_t(rows_.column(p))];
         }
         if (!hard) return false;
-        if (radius_ == 0)
-            for (Index c = 0; c < rows_.size(); ++c) radius_ = std::max(radius_, rows_.diagonal(c));
+        if (radius_ == 0) { // the largest squared distance from one of the samples: a bias moves the origin anywhere
+            std::vector<T> row(static_cast<std::size_t>(rows_.size()));
+            rows_.read({0}, {row.data()});
+            for (Index c = 0; c < rows_.size(); ++c)
+                radius_ = std::max(radius_, rows_.diagonal(0) + rows_.diagonal(c) - 2 * double(row[std::size_t(c)]));
+        }
         return energy <= kApart * kApart * radius_ * mass * mass;
     }
 
@@ -145,7 +150,7 @@ template <class T> class Decomposition {
             block_.fetch_with([&](const std::vector<Index>& which, const std::vector<T*>& rows) {
                 // Once many rows have been wanted, the rest come too, by all threads; but not where each has its own
                 // problem to solve.
-                const bool all = !in_task() && kMany * block_.fetched() > problem_.count;
+                const bool all = !settings_.together && kMany * block_.fetched() > problem_.count;
                 if (all)
                     rows_.whole(block_.matrix(), block_.stride());
                 else
@@ -227,7 +232,7 @@ template <class T> class Decomposition {
     Block<T> block_;
     std::vector<Index> everything_, place_;
     Index working_ = 0;
-    double radius_ = 0; // the largest entry seen on the diagonal
+    double radius_ = 0; // the largest squared distance from the first sample
     std::chrono::steady_clock::time_point reported_;
     Solved solved_;
 };

@@ -37,6 +37,7 @@ inline constexpr Index kMostSteps = 200'000'000;
 
 struct Settings {
     double tol = 1e-3;
+    bool together = false;                         // whether each thread has a problem of its own
     Index max_steps = -1;                          // kMostSteps if negative
     std::size_t budget = std::size_t(200) << 20;   // bytes for the matrix: packed samples, a block, and rows kept
     std::function<bool(const Progress&)> progress; // called now and then; true means stop

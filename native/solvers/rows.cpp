@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 namespace mercer {
@@ -265,9 +266,11 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
         }
     const Index batch = pairs.height(width);
     parallel(Index(pieces.size()), [&](long t) {
-        for (Index from = 0; from < Index(moved.size()); from += batch)
+        for (Index from = 0; from < Index(moved.size()); from += batch) {
+            poll();
             add(pairs, pieces[std::size_t(t)], moved.data() + from, known.data() + from, delta.data() + from,
                 std::min(batch, Index(moved.size()) - from), f);
+        }
     });
 }
 
@@ -291,6 +294,8 @@ template <class T> void Rows<T>::add(const Pairs<T>& pairs, const Range& piece, 
     if (fresh.empty()) return sum(piece.first, piece.last, nullptr, 0);
     pairs.stream(rows.data(), Index(rows.size()), piece.first + piece.shift, piece.last + piece.shift,
                  [&](Index, Index many, Index j0, Index j1, const T* block, Index stride) {
+                     if (many != Index(rows.size()))
+                         throw std::logic_error("stream() must hand out height() rows together");
                      const Index first = j0 - piece.shift;
                      sum(first, j1 - piece.shift, block, stride);
                      for (Index k = 0; k < many; ++k) {

@@ -64,7 +64,8 @@ template <class T>
 Partner<T> partner(std::ptrdiff_t n, const T* slope, const T* fall, const T* row, const T* diagonal, T own, T top) {
     using S = Simd<T>;
     constexpr std::ptrdiff_t L = S::lanes;
-    const auto zero = S::splat(T(0)), least = S::splat(sizeof(T) == 4 ? T(1e-7) : T(1e-12)) * own;
+    const auto zero = S::splat(T(0)),
+               least = S::splat((sizeof(T) == 4 ? T(1e-7) : T(1e-12)) * (own < 0 ? -own : own) + T(1e-30));
     const auto vtop = S::splat(top), vown = S::splat(own), none = S::splat(T(-1));
     Running<T> best(T(-1));
     auto low = S::splat(kInfinity<T>);

@@ -4,6 +4,8 @@
 
 #include "solvers/problem.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace mercer {
@@ -21,14 +23,17 @@ struct Slopes {
             highest[g] = -std::numeric_limits<double>::infinity();
             lowest[g] = std::numeric_limits<double>::infinity();
         }
+        double total = 0;
         for (Index p = 0; p < problem.count; ++p) {
             const double s = problem.q[p] - f[column(p)] - problem.ridge[p] * a[p];
             const int g = problem.group_of(p);
             slope[std::size_t(p)] = s;
+            total += s;
             highest[g] = std::max(highest[g], s + problem.rise(p, a[p]));
             lowest[g] = std::min(lowest[g], s + problem.fall(p, a[p]));
         }
         violation = std::max({0.0, highest[0] - lowest[0], highest[1] - lowest[1]});
+        if (std::isnan(total)) violation = std::numeric_limits<double>::infinity(); // max() does not see NaN
     }
 };
 

@@ -99,6 +99,7 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
     Shared shared;
     Settings own = settings;
+    own.together = true;
     if (matrices.single)
         shared.single = std::make_unique<Squares<float>>(*matrices.single, problems, own.budget / 8 * 7);
     else

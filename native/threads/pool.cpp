@@ -209,8 +209,6 @@ void set_thread_count(int count) {
 
 void set_interrupt_hook(std::function<bool()> hook) { g_interrupted = std::move(hook); }
 
-bool in_task() { return nested; }
-
 void poll() {
     if (current && current->stop) throw Interrupted();
     if (worker || !g_interrupted) return;

@@ -15,9 +15,6 @@ struct Interrupted : std::runtime_error {
 // thrown by a task is thrown again here, and the tasks not yet begun are dropped.
 void parallel(long count, const std::function<void(long)>& task);
 
-// Whether this thread is working on a task already, so that a parallel() it starts gets no help.
-bool in_task();
-
 // For long tasks: throws Interrupted if the work this thread takes part in should stop. Costs next to nothing.
 void poll();
 

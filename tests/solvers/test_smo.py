@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
 from mercer.solvers import SMO, NotSeparableError, SolverInterrupted, certify
 
@@ -234,3 +234,36 @@ def test_the_cost_model_of_the_documentation():
     assert first_report(2500, 100, budget=0).kept == 0
     assert first_report(2500, 60, grid=True).kept == 0  # bytes cost half
     assert first_report(2500, 60).kept == 2500
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e20, 1e25, 1e45])
+@pytest.mark.parametrize("d", [5, 20])
+def test_data_beyond_the_range_of_float32(scale, d):
+    X, y = overlapping(600, d)
+    gamma = 1 / (d * (scale * X).var())
+    (found,) = SMO().solve(Gaussian(gamma=gamma).gram(scale * X), [hinge(y, 1.0)])
+    (plain,) = SMO().solve(Gaussian(gamma=gamma * scale**2).gram(X), [hinge(y, 1.0)])
+    assert found.certificate.converged
+    assert found.certificate.dual == pytest.approx(plain.certificate.dual, rel=1e-4)
+
+
+def test_samples_in_any_order_with_a_composed_kernel():
+    order = np.random.default_rng(0).permutation(120)
+    gram = (Gaussian(3.0) + Linear()).gram(X)
+    (plain,), (mixed,) = (
+        SMO(tol=1e-6).solve(gram, [problem]) for problem in (hinge(sign, 1.0), hinge(sign[order], 1.0, order))
+    )
+    assert mixed.certificate.dual == pytest.approx(plain.certificate.dual, rel=1e-6)
+
+
+def test_a_margin_does_not_depend_on_the_origin():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    (near,), (far,) = (SMO().solve(Linear().gram(X + shift), [hinge(y, np.inf)]) for shift in (0.0, 1e4))
+    assert far.certificate.dual == pytest.approx(near.certificate.dual, rel=1e-3)
+
+
+def test_a_negative_diagonal_is_no_obstacle():
+    K = -Gaussian(1.0)(X)
+    (found,) = SMO().solve(Precomputed().gram(K), [hinge(sign, 1.0)])
+    assert found.certificate.converged
+    assert np.count_nonzero(found.coefficients) > 10

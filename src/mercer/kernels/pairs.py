@@ -178,6 +178,12 @@ class NativePairs(Pairs):
         """The point that squared distances are taken around, so that less of them cancels."""
         return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
 
+    def fits_single(self) -> bool:
+        """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""
+        squares = float(self.z.squares().max(initial=0.0))
+        numbers = [abs(x) for _, a, b, c in self.steps for x in (a, b, *c) if x]
+        return squares < 1e30 and all(1e-30 < x < 1e30 for x in numbers)
+
     def largest(self) -> float:
         """A bound on the size of the reduction, before the steps; infinity where none is at hand."""
         if self.pair == _native.Pair.dot and self.scale is None:

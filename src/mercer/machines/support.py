@@ -5,6 +5,7 @@ A machine says how its targets are read, which problems they pose and how the so
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 import warnings
@@ -128,7 +129,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             with limited(self.n_jobs):
                 solutions = self._solver(context).solve(gram, problems, start)
         except SolverInterrupted as interrupt:
-            self._keep(X, training, problems, interrupt.solutions)
+            with contextlib.suppress(ValueError):  # what there is may be too little for a model
+                self._keep(X, training, problems, interrupt.solutions)
             raise
         self._keep(X, training, problems, solutions)
         self._warn(solutions)

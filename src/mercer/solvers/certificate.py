@@ -1,7 +1,7 @@
 """The proof that comes with a solution: primal and dual objective, their gap, and the violation of the KKT conditions.
 
-All of it is computed in float64 from the coefficients as they are, whatever the solver believed; the formulas are in
-``native/solvers/certificate.hpp``.
+It is computed in float64 from the coefficients as they are, whatever the solver believed; the formulas are in
+``native/solvers/certificate.hpp``. Where K was float32, so are the products K a that cannot change the violation.
 """
 
 from __future__ import annotations
@@ -89,8 +89,7 @@ class Task:
         """What the core has certified."""
         task = self.native
         gap = max(task.primal - task.dual, 0.0)
-        # ``<=`` so that NaN never counts as converged.
-        converged = bool(task.violation <= tol)
+        converged = bool(task.violation <= tol and np.isfinite(task.dual))  # NaN never counts as converged
         certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, converged)
         bias = task.bias or [0.0]
         return Solution(self.a, np.asarray(bias[0] if len(bias) == 1 else bias), certificate)

@@ -95,6 +95,12 @@ class SMO:
             _native.solve(matrices(gram), native, self.tol, self.max_iter, self.budget, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
+        for task in tasks:
+            if task.native.status == _native.Status.unbounded:
+                raise NotSeparableError(
+                    "the hard constraints contradict each other: the dual objective grows without bound (it reached "
+                    f"{task.native.dual:.3g} after {task.native.steps} steps). Use a finite C, or a richer kernel"
+                )
         return [solution_of(task, self.tol) for task in tasks]
 
 
@@ -109,11 +115,6 @@ def task_of(problem: Problem, start: Vector | None) -> Task:
 def solution_of(task: Task, tol: float) -> Solution:
     """What the core has found, which is certified even if it was interrupted."""
     native = task.native
-    if native.status == _native.Status.unbounded:
-        raise NotSeparableError(
-            "the hard constraints contradict each other: the dual objective grows without bound (it reached "
-            f"{native.dual:.3g} after {native.steps} steps). Use a finite C, or a richer kernel"
-        )
     if not (native.finished or native.begun):  # interrupted before K a was known
         unknown = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
         return Solution(task.a, np.zeros(len(native.bias)).squeeze(), unknown)
@@ -129,7 +130,8 @@ def matrices(gram: Gram) -> _native.Matrices:
         formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
         return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, single_error(pairs))
     if isinstance(pairs, StoredPairs):
-        return _native.stored_matrices(pairs.matrix[:, pairs.columns])
+        whole = np.array_equal(pairs.columns, np.arange(pairs.matrix.shape[1]))
+        return _native.stored_matrices(pairs.matrix if whole else pairs.matrix[:, pairs.columns])
     diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples), dtype=np.float64)
     return _native.python_matrices(Selections(gram.exact), diagonal)
 
@@ -142,15 +144,18 @@ class Selections:
 
     def between(self, rows: Array, columns: Array) -> Pairs:
         samples = self.gram.samples
-        if len(rows) == len(columns) == len(samples):
+        same = np.array_equal(rows, columns)
+        if same and np.array_equal(rows, np.arange(len(samples))):
             return self.gram.pairs
         x = samples.take(rows)
-        return self.gram.kernel.bind(x, x if rows is columns else samples.take(columns))
+        return self.gram.kernel.bind(x, x if same else samples.take(columns))
 
 
 def single_error(pairs: NativePairs) -> float:
     """A bound on the error of an entry computed in float32; infinity where none is known."""
     Op, Pair = _native.Op, _native.Pair
+    if not pairs.fits_single():
+        return np.inf
     size = float(pairs.largest())
     # The reduction: sums of terms of one sign are accurate relatively, dot products relative to the norms.
     relative = pairs.pair not in (Pair.dot, Pair.squared_distance)
