@@ -62,6 +62,7 @@ template <class T> class Bound {
             throw std::invalid_argument("shift and scale need one entry per column");
         mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
         nb::gil_scoped_release release;
+        if (sizeof(T) == 4) frame.grid = mercer::useful_grid(x_.source, z_.source, formula, frame);
         pairs_ = mercer::bind(x_.source, z_.source, formula, frame);
     }
     // The columns of another, packed once, against other rows.

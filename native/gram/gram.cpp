@@ -78,11 +78,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
-        // Sparse rows are written out to be looked at, and packed, so they must not be too long.
-        const double written = double(source.rows) * double(source.columns);
-        if (sizeof(T) == 4 && formula_.pair == Pair::squared_distance && !frame.scale &&
-            (!source.sparse() || written <= 32.0 * double(source.indptr[source.rows])))
-            frame_.grid = find_grid(source);
+        if (sizeof(T) == 4) frame_.grid = useful_grid(source, source, formula_, frame);
     }
     Index size() const override { return source_.rows; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,

@@ -131,7 +131,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     Index height(Index) const override { return isa_.strip; }
 
     std::unique_ptr<Pairs<T>> with_rows(const Source<T>& x) const override {
-        if (words_) return nullptr; // the grid is not known to hold for other rows
+        if (words_ && !frame_.grid.holds(x)) return nullptr;
         auto other = std::make_unique<DensePairs>(*this);
         other->x_ = x;
         other->frame_ = {other->shift_.empty() ? nullptr : other->shift_.data(),

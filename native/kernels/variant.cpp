@@ -204,23 +204,19 @@ void words_tile(int rows, std::ptrdiff_t depth, const float* a, const float* b, 
     }
     words_tile_rows<R>(depth, a, b, acc, first);
 }
-// Sums of squares of the samples of a panel, `width` words apart.
-inline void word_squares(int width, std::ptrdiff_t depth, const float* panel, float* out) {
-    for (int i = 0; i < width; ++i) {
-        std::int32_t sum = 0;
-        for (std::ptrdiff_t k = 0; k < depth; ++k) {
-            std::int16_t word[2];
-            std::memcpy(word, panel + k * width + i, sizeof word);
-            sum += word[0] * word[0] + word[1] * word[1];
+// Sums of squares of the samples of a panel, `Width` words apart. Whole vectors are loaded, so the panel must be
+// followed by a vector's worth of readable memory.
+template <int Width> void word_squares(std::ptrdiff_t depth, const float* panel, float* out) {
+    constexpr int L = Simd<float>::lanes, count = (Width + L - 1) / L;
+    Ints total[count] = {};
+    for (std::ptrdiff_t k = 0; k < depth; ++k)
+        for (int i = 0; i < count; ++i) {
+            const Ints words = load_ints(panel + k * Width + i * L);
+            total[i] += multiply_words(words, words);
         }
-        std::memcpy(out + i, &sum, sizeof sum);
-    }
-}
-inline void word_row_squares(std::ptrdiff_t depth, const float* a, float* out) {
-    word_squares(kRows<float>, depth, a, out);
-}
-inline void word_column_squares(std::ptrdiff_t depth, const float* b, float* out) {
-    word_squares(kColumns<float>, depth, b, out);
+    float sums[count * L];
+    for (int i = 0; i < count; ++i) store_ints(sums + i * L, total[i]);
+    std::memcpy(out, sums, sizeof(float) * Width);
 }
 
 // The chunked order of tile(), and its very instructions, so that the distance of a sample to itself is
@@ -459,7 +455,7 @@ constexpr int strip(int mr, int nr, int wanted) {
 
 template <class T> constexpr typename Isa<T>::Words words_table() {
     if constexpr (sizeof(T) == 4)
-        return {words_tile<kRows<float>>, word_row_squares, word_column_squares, word_distances};
+        return {words_tile<kRows<float>>, word_squares<kRows<float>>, word_squares<kColumns<float>>, word_distances};
     else
         return {};
 }

@@ -1,13 +1,11 @@
-// Uninitialised memory that starts on a cache line and, where it is large, on a huge page.
+// Uninitialised memory that starts on a cache line; where it is large, it is a slab.
 #pragma once
+
+#include "memory/slab.hpp"
 
 #include <cstddef>
 #include <new>
 #include <utility>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace mercer {
 
@@ -28,12 +26,8 @@ template <class T> class Buffer {
         if (size > size_) {
             release();
             const std::size_t bytes = size * sizeof(T);
-            alignment_ = std::align_val_t{bytes < kHugePage ? kLine : kHugePage};
-            data_ = static_cast<T*>(::operator new(bytes, alignment_));
+            data_ = static_cast<T*>(bytes < kLarge ? ::operator new(bytes, kLine) : slab_.reserve(bytes));
             size_ = size;
-#if defined(__linux__)
-            if (bytes >= kHugePage) madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
         }
         return data_;
     }
@@ -41,20 +35,22 @@ template <class T> class Buffer {
     std::size_t size() const { return size_; }
 
   private:
-    static constexpr std::size_t kLine = 64, kHugePage = std::size_t(2) << 20;
+    static constexpr std::align_val_t kLine{64};
+    static constexpr std::size_t kLarge = std::size_t(2) << 20;
     void swap(Buffer& other) {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
-        std::swap(alignment_, other.alignment_);
+        slab_.swap(other.slab_);
     }
     void release() {
-        if (data_) ::operator delete(data_, alignment_);
+        if (data_ && !slab_.data()) ::operator delete(data_, kLine);
+        slab_.release();
         data_ = nullptr;
         size_ = 0;
     }
     T* data_ = nullptr;
     std::size_t size_ = 0;
-    std::align_val_t alignment_{kLine};
+    Slab slab_;
 };
 
 } // namespace mercer

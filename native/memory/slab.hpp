@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace mercer {
 
@@ -16,6 +17,10 @@ class Slab {
     void* reserve(std::size_t bytes);
     void* data() const { return data_; }
     void release();
+    void swap(Slab& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+    }
 
   private:
     void* data_ = nullptr;

@@ -17,9 +17,8 @@ constexpr Index kRows = 512;       // rows of a task
 // How far from its place on the grid a coordinate may be, in steps: a few roundings of the largest.
 template <class T> constexpr double kOff = 1024 * double(std::numeric_limits<T>::epsilon());
 
-// The distinct values of some rows, zeros included, unless they are too many.
-template <class T> std::vector<double> distinct(const Source<T>& source) {
-    std::vector<double> values, row_values;
+// Adds the distinct values of some rows, zeros included, until there are too many.
+template <class T> void add_distinct(const Source<T>& source, std::vector<double>& values) {
     std::vector<T> row(static_cast<std::size_t>(source.columns));
     const Index step = std::max<Index>(1, source.rows / kSampled);
     for (Index i = 0; i < source.rows && values.size() <= kMost; i += step) {
@@ -28,13 +27,47 @@ template <class T> std::vector<double> distinct(const Source<T>& source) {
         std::sort(values.begin(), values.end());
         values.erase(std::unique(values.begin(), values.end()), values.end());
     }
-    return values;
+}
+
+struct Places {
+    long first = 0, last = 0;
+    bool off = false; // some coordinate lies on no place
+};
+
+// The places of all coordinates of a source, counted from the origin, or that there are none.
+template <class T> Places places(const Source<T>& source, double origin, double step) {
+    constexpr T kRound = T(1.5) / std::numeric_limits<T>::epsilon(); // adding it leaves no digits behind the point
+    std::atomic<long> first{0}, last{0};
+    std::atomic<bool> off{false};
+    parallel((source.rows + kRows - 1) / kRows, [&](long t) {
+        std::vector<T> memory(static_cast<std::size_t>(source.columns));
+        T least = 0, most = 0, error = 0;
+        const T low = T(origin), inverse = T(1 / step);
+        for (Index i = t * kRows; i < std::min(source.rows, (t + 1) * kRows) && !off; ++i) {
+            const T* row = source.contiguous() ? source.data + i * source.row_stride : memory.data();
+            if (!source.contiguous()) source.read(i, memory.data());
+            for (Index c = 0; c < source.columns; ++c) {
+                const T k = (row[c] - low) * inverse, whole = (k + kRound) - kRound, away = std::abs(k - whole);
+                error = away > error ? away : error;
+                least = whole < least ? whole : least;
+                most = whole > most ? whole : most;
+            }
+            if (!(double(error) <= kOff<T>) || !(most - least < T(2 * kMost))) off = true;
+        }
+        if (off) return;
+        for (long seen = first; long(least) < seen && !first.compare_exchange_weak(seen, long(least));) continue;
+        for (long seen = last; long(most) > seen && !last.compare_exchange_weak(seen, long(most));) continue;
+    });
+    return {first, last, off};
 }
 
 } // namespace
 
-template <class T> Grid find_grid(const Source<T>& source) {
-    const std::vector<double> values = distinct(source);
+template <class T> Grid find_grid(const Source<T>& x, const Source<T>& z) {
+    const bool same = x.data == z.data && x.values == z.values;
+    std::vector<double> values;
+    add_distinct(x, values);
+    if (!same) add_distinct(z, values);
     if (values.size() < 2 || values.size() > kMost) return {};
     const double low = values.front(), range = values.back() - low;
     double step = range;
@@ -42,31 +75,23 @@ template <class T> Grid find_grid(const Source<T>& source) {
     if (!(step > range / kMost)) return {};
     step = range / std::round(range / step);
     // Every coordinate must lie on the grid, within 256 places; those sampled need not have the lowest.
-    std::atomic<long> first{0}, last{0};
-    std::atomic<bool> off{false};
-    parallel((source.rows + kRows - 1) / kRows, [&](long t) {
-        std::vector<T> row(static_cast<std::size_t>(source.columns));
-        T least = 0, most = 0, error = 0;
-        const T origin = T(low), inverse = T(1 / step);
-        for (Index i = t * kRows; i < std::min(source.rows, (t + 1) * kRows) && !off; ++i) {
-            source.read(i, row.data());
-            for (T x : row) {
-                const T k = (x - origin) * inverse, whole = std::nearbyint(k);
-                error = std::max(error, std::abs(k - whole));
-                least = std::min(least, whole);
-                most = std::max(most, whole);
-            }
-            if (!(double(error) <= kOff<T>) || !(most - least < T(kMost))) off = true;
-        }
-        if (off) return;
-        for (long seen = first; long(least) < seen && !first.compare_exchange_weak(seen, long(least));) continue;
-        for (long seen = last; long(most) > seen && !last.compare_exchange_weak(seen, long(most));) continue;
-    });
-    if (off || last - first >= long(kMost)) return {};
-    return {low + double(first) * step, step};
+    Places all = places(x, low, step);
+    if (!same && !all.off) {
+        const Places more = places(z, low, step);
+        all = {std::min(all.first, more.first), std::max(all.last, more.last), more.off};
+    }
+    if (all.off || all.last - all.first >= long(kMost)) return {};
+    return {low + double(all.first) * step, step};
 }
 
-template Grid find_grid(const Source<float>&);
-template Grid find_grid(const Source<double>&);
+template <class T> bool Grid::holds(const Source<T>& source) const {
+    const Places all = places(source, origin, step);
+    return !all.off && all.first >= 128 - kFarthest && all.last <= 128 + kFarthest;
+}
+
+template Grid find_grid(const Source<float>&, const Source<float>&);
+template Grid find_grid(const Source<double>&, const Source<double>&);
+template bool Grid::holds(const Source<float>&) const;
+template bool Grid::holds(const Source<double>&) const;
 
 } // namespace mercer

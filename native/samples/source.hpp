@@ -43,15 +43,20 @@ struct Grid {
     double origin = 0, step = 0; // no grid if the step is 0
 
     explicit operator bool() const { return step > 0; }
-    // k - 128, which squares and adds up without overflow in 32 bits for up to 2^15 coordinates.
+    // k - 128. Where no place is farther than kFarthest from 0, up to kMostColumns squares add up to a quarter of what
+    // 32 bits hold.
     template <class T> std::int16_t place(T x) const {
-        return static_cast<std::int16_t>(static_cast<int>((x - T(origin)) * T(1 / step) + T(0.5)) - 128);
+        return static_cast<std::int16_t>(static_cast<int>((x - T(origin)) * T(1 / step) + T(256.5)) - 384);
     }
-    static constexpr Index kMostColumns = 1 << 15;
+    static constexpr Index kMostColumns = 1 << 13;
+    static constexpr long kFarthest = 255;
+
+    // Whether all coordinates of these samples lie on the grid, some perhaps a little beyond its ends.
+    template <class T> bool holds(const Source<T>& source) const;
 };
 
-// The grid of a source, if it has one.
-template <class T> Grid find_grid(const Source<T>& source);
+// The grid that two sources, which may be one, have in common, if they have one.
+template <class T> Grid find_grid(const Source<T>& x, const Source<T>& z);
 
 // The affine map x -> (x - shift) * scale of each coordinate, applied while packing; null means 0 and 1. Where there is
 // a grid, squared distances may be computed from the integers instead.

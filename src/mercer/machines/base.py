@@ -73,12 +73,16 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
 
 def precise(kernel: Kernel, samples: Samples, coefficients: Vector, size: float) -> Samples:
-    """The samples in float64 if the terms of f are so large that float32 would lose more than 1e-5 of ``size``."""
+    """The samples in float64 if the terms of f are so large that float32 would lose some 1e-4 of ``size``.
+
+    Every term is rounded by itself, as often up as down, so four times the root of the sum of squares bounds the loss.
+    """
     if samples.dtype == np.float64 or not len(samples):
         return samples
     largest = float(np.abs(kernel.diag(samples)).max())
-    lost = float(np.finfo(samples.dtype).eps) * float(np.abs(coefficients).sum(axis=0).max()) * largest
-    return samples.astype(np.float64) if lost > 1e-5 * size else samples
+    norm = float(np.sqrt(np.square(coefficients).sum(axis=0).max()))
+    lost = 4 * float(np.finfo(samples.dtype).eps) * norm * largest
+    return samples.astype(np.float64) if lost > 1e-4 * size else samples
 
 
 def holds_precomputed(kernel: Kernel) -> bool:
