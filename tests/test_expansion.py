@@ -65,3 +65,26 @@ def test_prediction_holds_no_full_matrix():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30e6  # the block of 5,000 x 30,000 would be 1.2e9
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [17, 40, 41, 42, 43])
+def test_bytes_are_compared_exactly(dtype, columns):
+    """Their distances are sums of integers, whichever rows of the grid, or beside it, come later."""
+    bytes_ = rng.integers(0, 256, size=(61, columns)).astype(dtype)
+    a = rng.standard_normal(61)
+    k = Gaussian(gamma=1e-6)
+    f = Expansion.of(k, bytes_, a)
+
+    def naive(rows):
+        squares = np.square(rows.astype(float)[:, None] - bytes_.astype(float)[None]).sum(axis=2)
+        return np.exp(-1e-6 * squares)
+
+    beyond = np.clip(3 * bytes_[:9] - 300, -120, 380)  # on the grid, but not on the training samples' part of it
+    between = bytes_[:9] + dtype(0.25)
+    accuracy = 1e-12 if dtype == np.float64 else 4e-7
+    for rows in (bytes_[:9], beyond, between):
+        np.testing.assert_allclose(k(rows, bytes_), naive(rows), rtol=0, atol=accuracy)
+        np.testing.assert_allclose(f(rows), naive(rows) @ a, rtol=0, atol=30 * accuracy)
+    np.testing.assert_allclose(k(bytes_), naive(bytes_), rtol=0, atol=accuracy)
+    np.testing.assert_array_equal(k(bytes_[:9], bytes_), k(bytes_, bytes_[:9]).T)

@@ -62,7 +62,7 @@ template <class T> class Bound {
             throw std::invalid_argument("shift and scale need one entry per column");
         mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
         nb::gil_scoped_release release;
-        if (sizeof(T) == 4) frame.grid = mercer::useful_grid(x_.source, z_.source, formula, frame);
+        frame.grid = mercer::useful_grid<T>(x_.source, z_.source, formula, frame);
         pairs_ = mercer::bind(x_.source, z_.source, formula, frame);
     }
     // The columns of another, packed once, against other rows.
@@ -115,6 +115,14 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
     m.def("dense_rows", &dense_rows<T>, "array"_a.noconvert());
     m.def("sparse_rows", &sparse_rows<T>, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
           "columns"_a);
+    m.def(
+        "squares",
+        [](const Rows<T>& rows, nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+            if (Index(out.shape(0)) != rows.source.rows) throw std::invalid_argument("out needs one entry per row");
+            nb::gil_scoped_release release;
+            mercer::squares(rows.source, out.data());
+        },
+        "rows"_a, "out"_a.noconvert());
     nb::class_<Bound<T>>(m, pairs)
         .def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
         .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert())

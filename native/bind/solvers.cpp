@@ -105,9 +105,12 @@ template <class S> void bind_matrices(nb::module_& m) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = std::make_unique<Held>();
             held->owner = rows.owner;
+            const auto& source = rows.source;
+            frame.grid = mercer::useful_grid<double>(source, source, formula, frame);
+            held->matrices.exact = mercer::formula_gram<double>(source, formula, frame, 0.0);
+            if (!frame.grid) frame.grid = mercer::useful_grid<float>(source, source, formula, frame);
             if (std::isfinite(error))
-                held->matrices.single = mercer::formula_gram<float>(rows.source, formula, frame, error);
-            held->matrices.exact = mercer::formula_gram<double>(rows.source, formula, frame, 0.0);
+                held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error);
             return held.release();
         },
         "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a);

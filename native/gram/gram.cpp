@@ -1,5 +1,6 @@
 #include "gram/gram.hpp"
 
+#include "kernels/isa.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -77,8 +78,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         : source_(source), formula_(std::move(formula)), error_(error) {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
-        frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
-        if (sizeof(T) == 4) frame_.grid = useful_grid(source, source, formula_, frame);
+        frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
     }
     Index size() const override { return source_.rows; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
@@ -101,7 +101,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     std::size_t bytes() const override {
         const auto entries =
             std::size_t(source_.sparse() ? 3 * source_.indptr[source_.rows] : size() * source_.columns);
-        const std::size_t panels = entries * sizeof(T) / (frame_.grid ? 2 : 1);
+        const std::size_t panels = entries * (frame_.grid ? sizeof(std::int16_t) : sizeof(T));
         return panels + (std::is_same_v<T, S> ? 0 : entries * sizeof(T));
     }
     double cost() const override {
@@ -110,10 +110,17 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
             width = std::min(width, 30.0 * double(source_.indptr[source_.rows]) / double(source_.rows));
         const bool plain = formula_.pair == Pair::dot || formula_.pair == Pair::squared_distance ||
                            formula_.pair == Pair::squared_direct;
-        return sizeof(T) / 4.0 * (0.021 * (plain ? frame_.grid ? 0.5 : 1.0 : 4.0) * width + 0.7);
+        const double single = sizeof(T) / 4.0;
+        return (frame_.grid ? 0.012 : single * (plain ? 0.021 : 0.084)) * width + single * 0.7;
     }
-    // From blocks around it, so that it is the matrix's own to the last bit.
+    // From blocks around it, so that it is the matrix's own to the last bit. The distance of a sample to itself is 0.
     double diagonal(Index i) const override {
+        if (distance()) {
+            T value = 0;
+            const Step* step = formula_.steps.data();
+            instruction_set().of<T>().apply(step, step + formula_.steps.size(), &value, 1);
+            return value;
+        }
         std::call_once(diagonal_once_, [&] {
             constexpr Index kBlock = 24;
             diagonal_.resize(static_cast<std::size_t>(size()));
@@ -136,6 +143,10 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     double error() const override { return all().narrow() ? error_ : 0.1 * error_; }
 
   private:
+    bool distance() const {
+        return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct ||
+               formula_.pair == Pair::l1 || formula_.pair == Pair::linf || formula_.pair == Pair::chi2_distance;
+    }
     Source<S> source_;
     Formula formula_;
     std::vector<double> shift_, scale_;

@@ -29,7 +29,7 @@ template <class T> class Gram {
 };
 
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
-// the source must outlive the result.
+// the source must outlive the result. A grid in the frame must hold in the precision of the matrix.
 template <class T, class S>
 std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error);
 

@@ -40,9 +40,8 @@ template <class T> class DensePairs final : public Pairs<T> {
   public:
     DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
-          words_(sizeof(T) == 4 && frame.grid && formula_.pair == Pair::squared_distance && !frame.scale &&
-                 d_ <= Grid::kMostColumns),
-          depth_(words_ ? ceil_div(d_, 2) : d_),
+          words_(frame.grid && formula_.pair == Pair::squared_distance && !frame.scale && d_ <= Grid::kMostColumns),
+          depth_(words_ ? ceil_div(d_, kGroup) : d_),
           chunk_(
               std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), 256)) : chunk<T>(d_))),
           // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
@@ -170,14 +169,16 @@ template <class T> class DensePairs final : public Pairs<T> {
                 for (Index k = 0; k < depth_; ++k) panel[k * width + j] = T(0);
                 continue;
             }
-            source.read(which(j), row);
             if (words_) {
-                std::int16_t* place = scratch<T>().places.reserve(std::size_t(d_) + 1);
-                for (Index k = 0; k < d_; ++k) place[k] = frame_.grid.place(row[k]);
-                if (d_ % 2) place[d_] = 0;
-                for (Index k = 0; k < depth_; ++k) std::memcpy(panel + k * width + j, place + 2 * k, sizeof(T));
+                std::int16_t* place = scratch<T>().places.reserve(std::size_t(depth_ * kGroup));
+                const T* values = source.contiguous() ? source.data + which(j) * source.row_stride : row;
+                if (values == row) source.read(which(j), row);
+                for (Index k = 0; k < d_; ++k) place[k] = frame_.grid.place(values[k]);
+                std::fill(place + d_, place + depth_ * kGroup, std::int16_t(0));
+                for (Index k = 0; k < depth_; ++k) std::memcpy(panel + k * width + j, place + kGroup * k, sizeof(T));
                 continue;
             }
+            source.read(which(j), row);
             frame_.apply(d_, row);
             for (Index k = 0; k < d_; ++k) panel[k * width + j] = row[k];
         }
@@ -352,7 +353,8 @@ template <class T> class DensePairs final : public Pairs<T> {
     Formula formula_;
     const Isa<T>& isa_;
     Index d_;
-    bool words_;  // panels hold the integers of a grid, two in the place of one T
+    static constexpr Index kGroup = sizeof(T) / sizeof(std::int16_t);
+    bool words_;  // panels hold the integers of a grid, kGroup in the place of one T
     Index depth_; // of a panel: coordinates or words
     Index chunk_;
     double growth_;

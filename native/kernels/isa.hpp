@@ -33,8 +33,8 @@ template <class T> struct Isa {
     // tile[i][j] <- the steps applied to max(0, (rows[i] + columns[j]) - 2 tile[i][j])
     void (*distances)(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end,
                       T* tile);
-    // The same for panels of words, two 16-bit integers in the place of one float: exact. Sums are 32-bit integers in
-    // the memory of floats, until distances() makes them floats, times `unit`. Null in double precision.
+    // The same for panels of words, as many 16-bit integers as fit in the place of one T: exact. Sums are one or two
+    // 32-bit integers in that place, until distances() makes them one T, times `unit`.
     struct Words {
         Tile tile;
         void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);

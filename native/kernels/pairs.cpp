@@ -28,14 +28,14 @@ void Pairs<T>::stream(const Index* index, Index rows, Index first_column, Index 
     spare = std::move(memory);
 }
 
-template <class T>
-Grid useful_grid(const Source<T>& x, const Source<T>& z, const Formula& formula, const Frame& frame) {
+template <class T, class S>
+Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame) {
     // Sparse rows are written out to be looked at, and packed, so they must not be too long.
-    auto affordable = [](const Source<T>& s) {
+    auto affordable = [](const Source<S>& s) {
         return !s.sparse() || double(s.rows) * double(s.columns) <= 32.0 * double(s.indptr[s.rows]);
     };
     if (formula.pair != Pair::squared_distance || frame.scale || !affordable(x) || !affordable(z)) return {};
-    return find_grid(x, z);
+    return find_grid<T>(x, z);
 }
 
 template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
@@ -73,8 +73,10 @@ template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns
 
 template class Pairs<float>;
 template class Pairs<double>;
-template Grid useful_grid(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
-template Grid useful_grid(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
+template Grid useful_grid<float>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
+template Grid useful_grid<float>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
+template Grid useful_grid<double>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
+template Grid useful_grid<double>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
 template void product(const Pairs<float>&, Index, Index, const double*, Index, const std::vector<Index>&, double*);
 template void product(const Pairs<double>&, Index, Index, const double*, Index, const std::vector<Index>&, double*);
 

@@ -47,9 +47,9 @@ std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, For
 template <class T>
 std::unique_ptr<Pairs<T>> bind_sparse(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
 
-// The grid of both sources, for the frame of single-precision pairs, if they have one and the formula can use it.
-template <class T>
-Grid useful_grid(const Source<T>& x, const Source<T>& z, const Formula& formula, const Frame& frame);
+// The grid of both sources, for the frame of pairs in the precision T, if they have one and the formula can use it.
+template <class T, class S>
+Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame);
 
 // out[(i * segments + s) * outputs + o] = sum over the columns j of segment s of k(x_i, z_j) weights[j * outputs + o];
 // segment s begins at starts[s] and ends where the next begins, the last at `columns`.

@@ -279,7 +279,7 @@ bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formu
     const std::vector<double> of_x = counts(x), of_z = counts(z);
     double cost = kFinish * n * m;
     for (Index k = 0; k < z.columns; ++k) cost += std::min(kMeet * of_x[k] * of_z[k], kDense<double> * n * m);
-    return cost < (frame.grid ? 0.5 : 1.0) * kDense<T> * n * m * d;
+    return cost < (frame.grid ? 0.5 * kDense<float> : kDense<T>)*n * m * d;
 }
 
 template <class T>

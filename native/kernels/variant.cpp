@@ -154,14 +154,25 @@ void tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool f
     }
 }
 
-// Words: two 16-bit integers each. Their products are added in pairs, exactly.
+// Words: as many 16-bit integers as fit into a T. Their products are added in pairs, exactly.
 using Ints = Simd<float>::I;
-inline Ints load_ints(const float* p) { return Simd<float>::bits(Simd<float>::load(p)); }
-inline void store_ints(float* p, Ints v) { Simd<float>::store(p, Simd<float>::from_bits(v)); }
-inline Ints splat_word(const float* p) {
-    std::int32_t word;
+template <class T> Ints load_ints(const T* p) {
+    Ints v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+template <class T> void store_ints(T* p, Ints v) { std::memcpy(p, &v, sizeof v); }
+template <class T> Ints splat_word(const T* p) {
+    typename Simd<T>::Int word;
     std::memcpy(&word, p, sizeof word);
-    return Simd<float>::splat_int(word);
+    return reinterpret_cast<Ints>(Simd<T>::splat_int(word));
+}
+// The sum of the 32-bit integers in the place of every T.
+inline Simd<float>::V summed(Ints v, float) { return __builtin_convertvector(v, Simd<float>::V); }
+inline Simd<double>::V summed(Ints v, double) {
+    using S = Simd<double>;
+    const S::I both = reinterpret_cast<S::I>(v), sum = ((both << 32) >> 32) + (both >> 32);
+    return S::from_bits(sum + S::bits(S::magic())) - S::magic();
 }
 template <class I> I multiply_words(I a, I b) {
 #if defined(__x86_64__)
@@ -177,8 +188,8 @@ template <class I> I multiply_words(I a, I b) {
     return low_a * low_b + (a >> 16) * (b >> 16);
 }
 
-template <int R> void words_tile_rows(std::ptrdiff_t depth, const float* a, const float* b, float* acc, bool first) {
-    constexpr int L = Simd<float>::lanes, MR = kRows<float>, NR = kColumns<float>;
+template <class T, int R> void words_tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
+    constexpr int L = Simd<T>::lanes, MR = kRows<T>, NR = kColumns<T>;
     Ints c[R][2] = {};
 #pragma GCC unroll 4
     for (std::ptrdiff_t k = 0; k < depth; ++k, a += MR, b += NR) {
@@ -192,31 +203,30 @@ template <int R> void words_tile_rows(std::ptrdiff_t depth, const float* a, cons
     }
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-        float* p = acc + i * NR;
+        T* p = acc + i * NR;
         store_ints(p, first ? c[i][0] : c[i][0] + load_ints(p));
         store_ints(p + L, first ? c[i][1] : c[i][1] + load_ints(p + L));
     }
 }
-template <int R>
-void words_tile(int rows, std::ptrdiff_t depth, const float* a, const float* b, float* acc, bool first) {
+template <class T, int R> void words_tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
     if constexpr (R > 1) {
-        if (rows < R) return words_tile<R - 1>(rows, depth, a, b, acc, first);
+        if (rows < R) return words_tile<T, R - 1>(rows, depth, a, b, acc, first);
     }
-    words_tile_rows<R>(depth, a, b, acc, first);
+    words_tile_rows<T, R>(depth, a, b, acc, first);
 }
 // Sums of squares of the samples of a panel, `Width` words apart. Whole vectors are loaded, so the panel must be
 // followed by a vector's worth of readable memory.
-template <int Width> void word_squares(std::ptrdiff_t depth, const float* panel, float* out) {
-    constexpr int L = Simd<float>::lanes, count = (Width + L - 1) / L;
+template <class T, int Width> void word_squares(std::ptrdiff_t depth, const T* panel, T* out) {
+    constexpr int L = Simd<T>::lanes, count = (Width + L - 1) / L;
     Ints total[count] = {};
     for (std::ptrdiff_t k = 0; k < depth; ++k)
         for (int i = 0; i < count; ++i) {
             const Ints words = load_ints(panel + k * Width + i * L);
             total[i] += multiply_words(words, words);
         }
-    float sums[count * L];
+    T sums[count * L];
     for (int i = 0; i < count; ++i) store_ints(sums + i * L, total[i]);
-    std::memcpy(out, sums, sizeof(float) * Width);
+    std::memcpy(out, sums, sizeof(T) * Width);
 }
 
 // The chunked order of tile(), and its very instructions, so that the distance of a sample to itself is
@@ -389,19 +399,19 @@ void distances(int rows, const T* row_squares, const T* column_squares, const St
     }
 }
 
-inline void word_distances(int rows, const float* row_squares, const float* column_squares, float unit,
-                           const Step* step, const Step* end, float* tile) {
-    using S = Simd<float>;
-    constexpr int L = S::lanes, NR = kColumns<float>;
+template <class T> void word_distances(int rows, const T* row_squares, const T* column_squares, T unit,
+                                       const Step* step, const Step* end, T* tile) {
+    using S = Simd<T>;
+    constexpr int L = S::lanes, NR = kColumns<T>;
     const Ints c[2] = {load_ints(column_squares), load_ints(column_squares + L)};
     for (int i = 0; i < rows; i += 2, tile += 2 * NR) {
         const int live = rows - i < 2 ? 1 : 2;
-        S::V v[4] = {};
+        typename S::V v[4] = {};
         for (int u = 0; u < 2 * live; ++u) {
             const Ints dot = load_ints(tile + u * L);
-            v[u] = __builtin_convertvector(splat_word(row_squares + i + u / 2) + c[u % 2] - (dot + dot), S::V) * unit;
+            v[u] = summed(splat_word(row_squares + i + u / 2) + c[u % 2] - (dot + dot), T()) * unit;
         }
-        run<float>(step, end, v);
+        run<T>(step, end, v);
         for (int u = 0; u < 2 * live; ++u) S::store(tile + u * L, v[u]);
     }
 }
@@ -453,13 +463,6 @@ constexpr int strip(int mr, int nr, int wanted) {
     return (wanted + unit / 2) / unit * unit;
 }
 
-template <class T> constexpr typename Isa<T>::Words words_table() {
-    if constexpr (sizeof(T) == 4)
-        return {words_tile<kRows<float>>, word_squares<kRows<float>>, word_squares<kColumns<float>>, word_distances};
-    else
-        return {};
-}
-
 template <class T> constexpr Isa<T> table() {
     constexpr int MR = kRows<T>, NR = kColumns<T>;
     return Isa<T>{MR,
@@ -471,7 +474,7 @@ template <class T> constexpr Isa<T> table() {
                   row_squares<T>,
                   column_squares<T>,
                   distances<T>,
-                  words_table<T>(),
+                  {words_tile<T, MR>, word_squares<T, MR>, word_squares<T, NR>, word_distances<T>},
                   direct<T>,
                   apply<T>,
                   multiply<T>};

@@ -1,6 +1,7 @@
 #include "memory/slab.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <tuple>
@@ -17,6 +18,7 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t(2) << 20;
 constexpr std::align_val_t kAlignment{kHugePage};
 constexpr std::size_t kMost = 16;                     // slabs kept
+constexpr std::size_t kSpare = 4;                     // times what is asked for may be lent
 constexpr std::size_t kSmall = std::size_t(32) << 20; // not worth a word to the system
 
 std::mutex g_mutex;
@@ -32,18 +34,19 @@ void* Slab::reserve(std::size_t bytes) {
     release();
     bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
     {
-        // The smallest that is large enough; failing that, the largest makes way for a new one.
+        // The smallest that is large enough, but not much too large; failing that, the largest of those that are too
+        // small makes way for a new one.
         std::lock_guard lock(g_mutex);
         std::sort(g_kept.begin(), g_kept.end());
         auto fits = std::lower_bound(g_kept.begin(), g_kept.end(), std::make_pair(bytes, static_cast<void*>(nullptr)));
-        if (fits != g_kept.end()) {
+        if (fits != g_kept.end() && fits->first <= kSpare * bytes) {
             std::tie(size_, data_) = *fits;
             g_kept.erase(fits);
             return data_;
         }
-        if (!g_kept.empty()) {
-            free_slab(g_kept.back().second);
-            g_kept.pop_back();
+        if (fits != g_kept.begin()) {
+            free_slab(std::prev(fits)->second);
+            g_kept.erase(std::prev(fits));
         }
     }
     data_ = ::operator new(bytes, kAlignment);

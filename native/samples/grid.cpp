@@ -35,19 +35,19 @@ struct Places {
 };
 
 // The places of all coordinates of a source, counted from the origin, or that there are none.
-template <class T> Places places(const Source<T>& source, double origin, double step) {
+template <class T, class S> Places places(const Source<S>& source, double origin, double step) {
     constexpr T kRound = T(1.5) / std::numeric_limits<T>::epsilon(); // adding it leaves no digits behind the point
     std::atomic<long> first{0}, last{0};
     std::atomic<bool> off{false};
     parallel((source.rows + kRows - 1) / kRows, [&](long t) {
-        std::vector<T> memory(static_cast<std::size_t>(source.columns));
+        std::vector<S> memory(static_cast<std::size_t>(source.columns));
         T least = 0, most = 0, error = 0;
         const T low = T(origin), inverse = T(1 / step);
         for (Index i = t * kRows; i < std::min(source.rows, (t + 1) * kRows) && !off; ++i) {
-            const T* row = source.contiguous() ? source.data + i * source.row_stride : memory.data();
+            const S* row = source.contiguous() ? source.data + i * source.row_stride : memory.data();
             if (!source.contiguous()) source.read(i, memory.data());
             for (Index c = 0; c < source.columns; ++c) {
-                const T k = (row[c] - low) * inverse, whole = (k + kRound) - kRound, away = std::abs(k - whole);
+                const T k = (T(row[c]) - low) * inverse, whole = (k + kRound) - kRound, away = std::abs(k - whole);
                 error = away > error ? away : error;
                 least = whole < least ? whole : least;
                 most = whole > most ? whole : most;
@@ -63,7 +63,7 @@ template <class T> Places places(const Source<T>& source, double origin, double 
 
 } // namespace
 
-template <class T> Grid find_grid(const Source<T>& x, const Source<T>& z) {
+template <class T, class S> Grid find_grid(const Source<S>& x, const Source<S>& z) {
     const bool same = x.data == z.data && x.values == z.values;
     std::vector<double> values;
     add_distinct(x, values);
@@ -75,9 +75,9 @@ template <class T> Grid find_grid(const Source<T>& x, const Source<T>& z) {
     if (!(step > range / kMost)) return {};
     step = range / std::round(range / step);
     // Every coordinate must lie on the grid, within 256 places; those sampled need not have the lowest.
-    Places all = places(x, low, step);
+    Places all = places<T>(x, low, step);
     if (!same && !all.off) {
-        const Places more = places(z, low, step);
+        const Places more = places<T>(z, low, step);
         all = {std::min(all.first, more.first), std::max(all.last, more.last), more.off};
     }
     if (all.off || all.last - all.first >= long(kMost)) return {};
@@ -85,12 +85,14 @@ template <class T> Grid find_grid(const Source<T>& x, const Source<T>& z) {
 }
 
 template <class T> bool Grid::holds(const Source<T>& source) const {
-    const Places all = places(source, origin, step);
+    const Places all = places<T>(source, origin, step);
     return !all.off && all.first >= 128 - kFarthest && all.last <= 128 + kFarthest;
 }
 
-template Grid find_grid(const Source<float>&, const Source<float>&);
-template Grid find_grid(const Source<double>&, const Source<double>&);
+template Grid find_grid<float>(const Source<float>&, const Source<float>&);
+template Grid find_grid<float>(const Source<double>&, const Source<double>&);
+template Grid find_grid<double>(const Source<float>&, const Source<float>&);
+template Grid find_grid<double>(const Source<double>&, const Source<double>&);
 template bool Grid::holds(const Source<float>&) const;
 template bool Grid::holds(const Source<double>&) const;
 

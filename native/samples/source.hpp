@@ -38,6 +38,9 @@ template <class T> struct Source {
     }
 };
 
+// The sum of squares of every sample.
+template <class T> void squares(const Source<T>& source, double* out);
+
 // All coordinates of all samples are origin + step * k with k among 0 .. 255: bytes, as pixels and counts are.
 struct Grid {
     double origin = 0, step = 0; // no grid if the step is 0
@@ -55,8 +58,8 @@ struct Grid {
     template <class T> bool holds(const Source<T>& source) const;
 };
 
-// The grid that two sources, which may be one, have in common, if they have one.
-template <class T> Grid find_grid(const Source<T>& x, const Source<T>& z);
+// The grid that two sources, which may be one, have in common up to the precision T, if they have one.
+template <class T, class S> Grid find_grid(const Source<S>& x, const Source<S>& z);
 
 // The affine map x -> (x - shift) * scale of each coordinate, applied while packing; null means 0 and 1. Where there is
 // a grid, squared distances may be computed from the integers instead.

@@ -17,7 +17,7 @@ constexpr double kKeep = 1.5;
 // An entry this dear is kept at its first use, a cheaper one at its second: two thirds are used again.
 constexpr double kKeepAtOnce = 4;
 // To pick an entry out of a row that is kept.
-constexpr double kGather = 8;
+constexpr double kGather = 12;
 // A problem whose samples lie in more pieces than this gets a matrix of its own.
 constexpr std::size_t kPieces = 4;
 
@@ -254,10 +254,11 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
     claim(missing);
     computed_ += Index(missing.size());
 
-    // Pieces of the columns are shared out; each is summed by one thread.
+    // Pieces of the columns are shared out, six to a thread; each is summed by one.
     const Pairs<T>& pairs = own_ ? *own_ : gram_.all();
     std::vector<Range> pieces;
-    const Index grain = pairs.grain(), width = std::max<Index>(1, size() / (16 * grain)) * grain;
+    const Index grain = pairs.grain(), grains = (size() + grain - 1) / grain;
+    const Index width = (grains + 6 * thread_count() - 1) / (6 * thread_count()) * grain;
     for (const Range& range : ranges_)
         for (Index first = range.first; first < range.last;) {
             const Index last = std::min(range.last, ((first + range.shift) / width + 1) * width - range.shift);

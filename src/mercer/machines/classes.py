@@ -66,7 +66,7 @@ class SupportClassifier(ClassifierMixin, SupportMachine):  # type: ignore[misc]
 
     def _norm(self, problem: Problem, solution: Solution) -> float:
         """|w| of that function, from its dual objective q'a - a'Ka / 2."""
-        squared = 2 * (float(problem.q @ solution.coefficients) - certificate_of(solution).dual)
+        squared = 2 * (float(np.sum(problem.q * solution.coefficients)) - certificate_of(solution).dual)
         return float(np.sqrt(max(squared, 0.0)) / self._margin(solution)[0]) or 1.0
 
     # -- fit --------------------------------------------------------------------------------------------------

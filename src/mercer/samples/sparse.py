@@ -59,7 +59,9 @@ class SparseVectors(Samples):
         return np.asarray(abs(self.array).max(axis=1).toarray(), dtype=np.float64).ravel()
 
     def squares(self) -> NDArray[np.float64]:
-        return self.map(lambda v: np.square(v, dtype=np.float64)).totals()
+        out = np.empty(len(self))
+        _native.squares(self.rows(), out)
+        return out
 
     def totals(self) -> NDArray[np.float64]:
         return np.asarray(self.array.sum(axis=1, dtype=np.float64)).ravel()

@@ -60,7 +60,9 @@ class Vectors(Samples):
 
     def squares(self) -> NDArray[np.float64]:
         """The sum of squares of every sample, in float64."""
-        return np.asarray(np.einsum("ij,ij->i", self.array, self.array, dtype=np.float64))
+        out = np.empty(len(self))
+        _native.squares(self.rows(), out)
+        return out
 
     def totals(self) -> NDArray[np.float64]:
         """The sum of the entries of every sample."""
