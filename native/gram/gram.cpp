@@ -1,6 +1,7 @@
 #include "gram/gram.hpp"
 
 #include "kernels/isa.hpp"
+#include "memory/buffer.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -13,6 +14,8 @@ namespace {
 
 // Some rows of a source, copied together in the precision T.
 template <class T> struct Selection {
+    static constexpr Index kRows = 256;
+    Buffer<T> dense;
     std::vector<T> values;
     std::vector<std::int32_t> indices;
     std::vector<Index> indptr;
@@ -22,13 +25,14 @@ template <class T> struct Selection {
         source.rows = Index(rows.size());
         source.columns = from.columns;
         if (!from.sparse()) {
-            values.resize(rows.size() * std::size_t(from.columns));
-            T* to = values.data();
-            for (Index i : rows) {
-                const S* row = from.data + i * from.row_stride;
-                for (Index k = 0; k < from.columns; ++k) *to++ = T(row[k * from.column_stride]);
-            }
-            source.data = values.data();
+            source.data = dense.reserve(rows.size() * std::size_t(from.columns));
+            parallel((source.rows + kRows - 1) / kRows, [&](long t) {
+                for (Index r = t * kRows; r < std::min(source.rows, (t + 1) * kRows); ++r) {
+                    const S* row = from.data + rows[std::size_t(r)] * from.row_stride;
+                    T* to = dense.data() + r * from.columns;
+                    for (Index k = 0; k < from.columns; ++k) to[k] = T(row[k * from.column_stride]);
+                }
+            });
             source.row_stride = from.columns;
             source.column_stride = 1;
             return;

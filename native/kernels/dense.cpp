@@ -256,7 +256,8 @@ template <class T> class DensePairs final : public Pairs<T> {
         const double limit = unreliable_below(double(rows.largest[p]) + double(packed_->largest[q]));
         if (limit <= 0) return isa_.distances(live, row_squares, column_squares, step, end, sums);
         isa_.distances(live, row_squares, column_squares, nullptr, nullptr, sums);
-        repair(rows, which, p, q, live, limit, sums);
+        for (int i = 0; i < live; ++i)
+            if (suspect(row_squares[i], column_squares, sums + i * isa_.nr)) repair(rows, which, p, q, i, sums);
         isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
     }
 
@@ -275,23 +276,39 @@ template <class T> class DensePairs final : public Pairs<T> {
         return (f32 ? std::min(std::log(wrong / allowed), 104.0) : 746.0) / formula_.rate + error;
     }
 
-    // Computes the unreliable entries of a tile again, from differences of the samples themselves. `limit` is that of
-    // the tile's largest samples; each entry is judged by its own, so that it does not depend on its neighbours.
-    template <class Which>
-    void repair(const RowStrip& rows, Which which, Index p, Index q, int live, double limit, T* target) const {
+    // Whether a row of a tile may have unreliable entries: those below a bound that is linear in the squares and never
+    // less than unreliable_below(), as log x <= x - 1.
+    bool suspect(T row_square, const T* column_squares, const T* values) const {
+        constexpr bool f32 = sizeof(T) == 4;
+        constexpr double eps = std::numeric_limits<T>::epsilon() / 2, room = 1.001;
+        const double rate = formula_.rate;
+        double slope = growth_ * eps, offset = 0;
+        if (rate <= 0)
+            slope /= f32 ? 1e-5 : 2e-13;
+        else if (f32)
+            slope += slope / 1.7e-6, offset = -1 / rate;
+        else
+            offset = 746 / rate;
+        const T a = T(room * slope), b = T(offset < 0 ? offset / room : offset * room);
+        std::int32_t found = 0;
+        for (int j = 0; j < isa_.nr; ++j) found |= values[j] < a * (row_square + column_squares[j]) + b;
+        return found != 0;
+    }
+
+    // Computes the unreliable entries of row i of a tile again, from differences of the samples themselves. Each is
+    // judged by its own squares, so that it does not depend on its neighbours.
+    template <class Which> void repair(const RowStrip& rows, Which which, Index p, Index q, int i, T* target) const {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
-        const T* row_squares = rows.squares + p * isa_.mr;
+        const T row_square = rows.squares[p * isa_.mr + i];
         const T* column_squares = packed_->squares.data() + q * nr;
         const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
         Originals originals(*this, q, columns);
-        for (int i = 0; i < live; ++i)
-            for (int j = 0; j < columns; ++j) {
-                T& value = target[i * nr + j];
-                if (!(double(value) < limit)) continue;
-                if (!(double(value) < unreliable_below(double(row_squares[i]) + double(column_squares[j])))) continue;
-                value = isa_.direct(d_, originals.x(which(p * isa_.mr + i)), originals.z(j), scale);
-            }
+        for (int j = 0; j < columns; ++j) {
+            T& value = target[i * nr + j];
+            if (!(double(value) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
+            value = isa_.direct(d_, originals.x(which(p * isa_.mr + i)), originals.z(j), scale);
+        }
     }
 
     // The samples of a tile as the caller has them: where they lie if their coordinates are contiguous, else copied,
