@@ -322,7 +322,7 @@ template <class T, int U> void run(const Step* step, const Step* end, typename S
             break;
         case Op::decay: // exp(-a log(1 + b v)), the logarithm corrected for the rounding of 1 + b v
             each([=](V x) {
-                V t = b * x, u = one + t;
+                V t = S::min(S::splat(T(sizeof(T) == 4 ? 1e38 : 1e308)), b * x), u = one + t; // never infinity
                 return S::exp(-a * (S::log(u) + (t - (u - one)) / u));
             });
             break;

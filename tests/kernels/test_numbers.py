@@ -401,3 +401,8 @@ def test_cosine_of_tiny_and_enormous_vectors(form, size):
     np.testing.assert_allclose(Cosine()(X), expected, rtol=1e-12)
     np.testing.assert_allclose(Cosine().features(X) @ Cosine().features(X).T, expected, rtol=1e-12)
     assert Cosine().diag(X).tolist() == [1, 1, 0, 1]
+
+
+def test_a_scale_beyond_single_precision_is_not_nan():
+    far = RationalQuadratic(1.0, 1e-25)(np.array([[0.0], [1.0]], dtype=np.float32))
+    np.testing.assert_allclose(far, np.eye(2), atol=1e-30)

@@ -260,3 +260,14 @@ def test_ctrl_c_is_answered_within_a_second(parameters):
         assert time.perf_counter() - asked[0] < 1
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_expansion_is_the_decision_function(classes):
+    X, y = make_classification(100, 6, n_informative=4, n_classes=classes, random_state=0)
+    machine = LinearSVC().fit(X, y)
+    np.testing.assert_allclose(machine.expansion_(X), machine.decision_function(X), atol=1e-12)
+    line = LinearSVR().fit(X, X[:, 0])
+    np.testing.assert_allclose(line.expansion_(X), line.predict(X), atol=1e-12)
+    plain = LinearSVR(fit_intercept=False).fit(X, X[:, 0])
+    np.testing.assert_allclose(plain.expansion_(X), plain.predict(X), atol=1e-12)

@@ -18,12 +18,30 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from mercer.expansion import Expansion
+from mercer.kernels import Linear
 from mercer.problem import Vector
+from mercer.samples import as_samples
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
 
 
-class LinearSVC(sklearn.svm.LinearSVC):  # type: ignore[misc]
+class LinearMachine:
+    """A machine that knows its weights: f(x) = w'x + b is k(w, x) + b of the linear kernel, one sample w per output."""
+
+    coef_: Vector
+    intercept_: Any
+
+    @property
+    def expansion_(self) -> Expansion:
+        """The fitted function, one output per row of weights."""
+        weights = np.atleast_2d(self.coef_)
+        coefficients = np.ones(1) if len(weights) == 1 else np.eye(len(weights))
+        bias = np.broadcast_to(self.intercept_, len(weights))
+        return Expansion(Linear(), as_samples(weights), coefficients, bias[0] if len(weights) == 1 else bias)
+
+
+class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
     """Linear support vector classification, for many rows or many columns.
 
     Minimises ``1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w'x_i + b))`` or the same with the loss squared, one class against
@@ -72,6 +90,8 @@ class LinearSVC(sklearn.svm.LinearSVC):  # type: ignore[misc]
     certificate_ : Certificate, or a tuple of one per class
         Primal and dual objective, gap and KKT violation, in float64. Where liblinear has solved the problem, no dual
         solution is known: for "l1" one is derived, for "crammer_singer" the dual is -inf, and neither is "converged".
+    expansion_ : Expansion
+        The fitted functions, spanned by the weights themselves: w'x + b = k(w, x) + b.
     n_iter_ : int
         The largest number of iterations among the classes.
 
@@ -175,7 +195,7 @@ class LinearSVC(sklearn.svm.LinearSVC):  # type: ignore[misc]
         return float(0.5 * (np.sum(coef**2) + last) + cost @ (f.max(axis=1) - right))
 
 
-class LinearSVR(sklearn.svm.LinearSVR):  # type: ignore[misc]
+class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
     """Linear support vector regression, for many rows or many columns.
 
     Minimises ``1/2 |w|^2 + sum_i C_i max(0, |y_i - w'x_i - b| - epsilon)`` or the same with the loss squared. The
@@ -212,6 +232,8 @@ class LinearSVR(sklearn.svm.LinearSVR):  # type: ignore[misc]
         The bias b; 0.0 without ``fit_intercept``.
     certificate_ : Certificate
         Primal and dual objective, gap and KKT violation, in float64.
+    expansion_ : Expansion
+        The fitted function, spanned by the weights themselves: w'x + b = k(w, x) + b.
     n_iter_ : int
         The number of iterations.
 
