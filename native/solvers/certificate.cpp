@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace mercer {
@@ -96,6 +97,35 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
     return result;
 }
 
+namespace {
+
+constexpr std::size_t kPart = 4096;
+
+std::vector<Index> part(const std::vector<Index>& of, std::size_t from) {
+    return {of.begin() + std::ptrdiff_t(from), of.begin() + std::ptrdiff_t(std::min(of.size(), from + kPart))};
+}
+
+// sums += K[columns, support] weight. The rows of the matrix are the support, so that the sums run in a fixed order.
+void add_products(const Gram<double>& exact, const std::vector<Index>& support, const std::vector<Index>& columns,
+                  const double* weight, double* sums) {
+    const auto pairs = exact.between(support, columns);
+    std::vector<Index> every(support.size());
+    std::iota(every.begin(), every.end(), Index(0));
+    const Index n = Index(columns.size()), grain = pairs->grain();
+    parallel((n + grain - 1) / grain, [&](long t) {
+        std::vector<const double*> at;
+        pairs->stream(every.data(), Index(every.size()), t * grain, std::min(n, (t + 1) * grain),
+                      [&](Index r, Index count, Index j0, Index j1, const double* block, Index stride) {
+                          poll();
+                          at.resize(std::size_t(count));
+                          for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
+                          scans<double>().accumulate(count, j1 - j0, at.data(), weight + r, sums + j0);
+                      });
+    });
+}
+
+} // namespace
+
 Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error) {
     double mass = 0;
     for (Index p = 0; p < problem.count; ++p) mass += std::abs(a[p]);
@@ -121,22 +151,11 @@ Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a
     }
     if (support.empty()) std::fill(f, f + problem.count, 0.0);
     if (where.empty() || support.empty()) return 0;
-    // The rows of the matrix are the support, so that the sums run in a fixed order.
-    const auto pairs = exact.between(support, rows);
-    std::vector<Index> every(support.size());
-    for (std::size_t i = 0; i < every.size(); ++i) every[i] = Index(i);
-    const Index n = Index(rows.size()), grain = pairs->grain(), pieces = (n + grain - 1) / grain;
+    // In parts, as the samples of both sides are copied and packed in double precision.
     std::vector<double> sums(rows.size(), 0.0);
-    parallel(pieces, [&](long t) {
-        std::vector<const double*> at;
-        pairs->stream(every.data(), Index(every.size()), t * grain, std::min(n, (t + 1) * grain),
-                      [&](Index r, Index count, Index j0, Index j1, const double* block, Index stride) {
-                          poll();
-                          at.resize(std::size_t(count));
-                          for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
-                          scans<double>().accumulate(count, j1 - j0, at.data(), weight.data() + r, sums.data() + j0);
-                      });
-    });
+    for (std::size_t i = 0; i < rows.size(); i += kPart)
+        for (std::size_t j = 0; j < support.size(); j += kPart)
+            add_products(exact, part(support, j), part(rows, i), weight.data() + j, sums.data() + i);
     for (std::size_t i = 0; i < where.size(); ++i) f[where[i]] = sums[i];
     return Index(where.size());
 }

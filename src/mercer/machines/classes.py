@@ -258,7 +258,7 @@ class SupportClassifier(ClassifierMixin, SupportMachine):  # type: ignore[misc]
                     problems.append(self._posed(training, sign[kept], rows[kept]))
                     tasks.append((values[-1], held, rows[held], rows[kept]))
         with limited(self.n_jobs):
-            solutions = self._solver().solve(gram, problems)
+            solutions = self._solver(training).solve(gram, problems)
             for (out, held, rows, others), solution in zip(tasks, solutions, strict=True):
                 f = Expansion.of(training.kernel, training.samples.take(others), *self._scaled(solution))
                 out[held] = f(training.samples.take(rows))

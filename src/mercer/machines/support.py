@@ -48,7 +48,7 @@ class Training:
     """What ``fit`` was given, in the order of the Gram matrix: samples of positive weight, with targets and weights.
 
     ``place`` is where each sample stands in the user's X, which has ``rows`` samples. ``target`` is a number or, of a
-    class, its position.
+    class, its position. ``copied`` bytes are taken by the samples if they are not the user's own.
     """
 
     kernel: Kernel
@@ -57,6 +57,7 @@ class Training:
     target: Array
     weight: Vector
     rows: int
+    copied: int
 
     def __len__(self) -> int:
         return len(self.place)
@@ -127,7 +128,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         gram = training.kernel.gram(training.samples, budget=0)
         try:
             with limited(self.n_jobs):
-                solutions = self._solver(context).solve(gram, problems, start)
+                solutions = self._solver(training, context).solve(gram, problems, start)
         except SolverInterrupted as interrupt:
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
                 self._keep(X, training, problems, interrupt.solutions)
@@ -141,14 +142,13 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     def _complete(self, training: Training, gram: Gram) -> None:
         """Whatever a machine adds to the solutions."""
 
-    def _solver(self, context: Any = None) -> SMO | QP:
+    def _solver(self, training: Training, context: Any = None) -> SMO | QP:
         if self.solver == "qp":
             return QP(tol=float(self.tol))
         return SMO(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=int(self.cache_size * 2**20),
-            shrinking=bool(self.shrinking),
+            budget=max(0, int(self.cache_size * 2**20) - training.copied),
             progress=self._watch(context),
         )
 
@@ -180,9 +180,12 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(target)}]")
         weight = positive_weights(sample_weight, n)
         place = self._arranged(target, weight)
+        copied = 0
         if not np.array_equal(place, np.arange(n)):
             samples, target, weight = samples.take(place), target[place], weight[place]
-        return Training(kernel.resolve(samples) if kernel.pending else kernel, samples, place, target, weight, n)
+            copied = samples.nbytes
+        kernel = kernel.resolve(samples) if kernel.pending else kernel
+        return Training(kernel, samples, place, target, weight, n, copied)
 
     def _opened(self, X: Any) -> tuple[Kernel, Samples]:
         """The kernel that the parameters name, and X as its samples."""

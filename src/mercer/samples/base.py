@@ -39,6 +39,11 @@ class Samples(ABC):
         """The same samples, compared in this precision."""
         return self
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of these samples, as far as it counts."""
+        return 0
+
     def copy(self) -> Samples:
         """The same samples in memory of their own, which the user cannot change."""
         return self.take(np.arange(len(self)))

@@ -32,6 +32,10 @@ class SparseVectors(Samples):
         dtype: np.dtype[Any] = self.array.dtype
         return dtype
 
+    @property
+    def nbytes(self) -> int:
+        return int(self.array.data.nbytes + self.array.indices.nbytes + self.array.indptr.nbytes)
+
     def astype(self, dtype: Any) -> SparseVectors:
         return self if self.dtype == dtype else SparseVectors(self.array.astype(dtype))
 

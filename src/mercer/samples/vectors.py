@@ -32,6 +32,10 @@ class Vectors(Samples):
     def dtype(self) -> np.dtype[Any]:
         return self.array.dtype
 
+    @property
+    def nbytes(self) -> int:
+        return int(self.array.nbytes)
+
     def astype(self, dtype: Any) -> Vectors:
         return self if self.dtype == dtype else Vectors(self.array.astype(dtype), self.names)
 

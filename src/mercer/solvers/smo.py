@@ -73,7 +73,6 @@ class SMO:
     tol: float = 1e-3
     max_iter: int = -1
     budget: int = 200 * 2**20
-    shrinking: bool = True
     progress: Callable[[Progress], bool | None] | None = None
 
     def solve(
