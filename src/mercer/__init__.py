@@ -3,7 +3,7 @@
 from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import SVC, SVR, KernelRidge, KernelRidgeCV, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 __all__ = [
     "SVC",
@@ -11,6 +11,7 @@ __all__ = [
     "Expansion",
     "Gram",
     "KernelRidge",
+    "KernelRidgeCV",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",

@@ -3,6 +3,7 @@
 from mercer.machines.classify import SVC, NuSVC
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.novelty import OneClassSVM
-from mercer.machines.regress import SVR, KernelRidge, NuSVR
+from mercer.machines.regress import SVR, NuSVR
+from mercer.machines.ridge import KernelRidge, KernelRidgeCV
 
-__all__ = ["SVC", "SVR", "KernelRidge", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "KernelRidge", "KernelRidgeCV", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"]
