@@ -23,7 +23,7 @@ from mercer.kernels.leaf import (
 )
 from mercer.kernels.maps import Map, homogeneous, monomials
 from mercer.kernels.pairs import FunctionPairs, NativePairs, Pairs, Step, step
-from mercer.samples import Samples, SparseVectors, Vectors, as_samples
+from mercer.samples import Features, Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
 
 #: ``resolve`` estimates medians from at most this many samples.
@@ -433,6 +433,8 @@ class FeatureMap(VectorKernel):
         return "psd"
 
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        if isinstance(x, Features):
+            return x
         given = getattr(x, "items", None)
         values = vectors(as_samples(self.phi(x.dense() if given is None else list(given))))
         if len(values) != len(x):
