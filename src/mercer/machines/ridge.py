@@ -130,7 +130,8 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
     def loo_residuals(self) -> Vector:
         """y_i - f_-i(x_i) for every training sample, where f_-i is the machine fitted without sample i: exact.
 
-        For samples of weight zero, which have no part in f, y_i - f(x_i).
+        Parameters of the kernel that were found from data stay as they are. For samples of weight zero, which have no
+        part in f, it is y_i - f(x_i).
 
         >>> import numpy as np
         >>> from mercer import KernelRidge

@@ -115,7 +115,7 @@ class Design:
         correlation = 2 * (self.matrix.T @ residual)
         steepest = float(np.abs(correlation).max())
         most = alpha / steepest if steepest else np.inf
-        c = float(np.clip(residual @ t / square, -most, most)) if square else 0.0
+        c = float(np.clip(residual @ t, -most * square, most * square)) / square if square else 0.0
         dual = 2 * c * float(residual @ t) - c**2 * square
         slope = np.where(w == 0, np.maximum(np.abs(correlation) - alpha, 0), np.abs(correlation - alpha * np.sign(w)))
         gap = max(primal - dual, 0.0)
