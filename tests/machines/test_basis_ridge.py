@@ -72,7 +72,8 @@ def test_closed_form(basis, alpha):
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_dual_and_primal_agree(basis, free, weight):
     primal = BasisRidge(basis, alpha=0.1, penalize_bias=not free).fit(X, Y, sample_weight=weight)
-    dual = KernelRidge(0.1, kernel=FeatureMap(primal.basis_), fit_intercept=free).fit(X, Y, sample_weight=weight)
+    dual = KernelRidge(0.1, kernel=FeatureMap(basis), fit_intercept=free).fit(X, Y, sample_weight=weight)
+    assert dual.kernel_ == primal.expansion_.kernel
     np.testing.assert_allclose(primal.predict(Z), dual.predict(Z), rtol=0, atol=1e-10)
     np.testing.assert_allclose(primal.coef_, dual.dual_coef_.T @ primal.basis_(X), rtol=0, atol=1e-10)
 

@@ -57,20 +57,24 @@ class GaussianBasis(Map):
         else:
             object.__setattr__(self, "centres", Vectors(as_samples(self.centres).dense().astype(np.float64)))
 
+    @property
+    def pending(self) -> str:
+        return 'centres="data"' if isinstance(self.centres, str) else ""
+
     def resolve(self, X: Array) -> GaussianBasis:
-        if not isinstance(self.centres, str):
+        if not self.pending:
             return self
         _, first = np.unique(X, axis=0, return_index=True)
         return GaussianBasis(X[np.sort(first)], self.sigma)
 
     def features(self, X: Array) -> Array:
-        if isinstance(self.centres, str):
+        if self.pending:
             raise UnresolvedKernelError(
-                f'{self} depends on data: centres="data" is not known yet. Call resolve(X) first, or give the basis to '
+                f"{self} depends on data: {self.pending} is not known yet. Call resolve(X) first, or give the basis to "
                 "a machine, which does so at fit"
             )
         return Gaussian(gamma=inverse_square(self.sigma))(X, self.centres)
 
     def __repr__(self) -> str:
-        centres = repr(self.centres) if isinstance(self.centres, str) else f"<{len(self.centres)} points>"
+        centres = repr(self.centres) if self.pending else f"<{len(self.centres)} points>"
         return f"GaussianBasis(centres={centres}, sigma={self.sigma:g})"

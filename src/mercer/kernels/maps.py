@@ -28,6 +28,11 @@ class Map:
     def features(self, X: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must give its features")
 
+    @property
+    def pending(self) -> str:
+        """The part of this map that ``resolve`` must still find, or an empty text."""
+        return ""
+
     def resolve(self, X: Array) -> Map:
         """The map with whatever depends on data found from X."""
         return self

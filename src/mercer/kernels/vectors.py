@@ -432,6 +432,13 @@ class FeatureMap(VectorKernel):
     def validity(self) -> Validity:
         return "psd"
 
+    @property
+    def pending(self) -> str:
+        return self.phi.pending if isinstance(self.phi, Map) else ""
+
+    def resolve_own(self, x: Samples) -> FeatureMap:
+        return FeatureMap(self.phi.resolve(x.dense())) if self.pending else self
+
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         if isinstance(x, Features):
             return x

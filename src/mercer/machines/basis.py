@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
 from mercer.problem import Vector
-from mercer.samples import Features
+from mercer.samples import Features, Vectors
 from mercer.solvers.least_squares import Design
 
 
@@ -146,9 +146,7 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
-        basis = PolynomialBasis(3) if self.basis is None else self.basis
-        self.basis_ = basis.resolve(X[kept]) if isinstance(basis, Map) else basis
-        kernel = FeatureMap(self.basis_)
+        kernel = FeatureMap(PolynomialBasis(3) if self.basis is None else self.basis).resolve_own(Vectors(X[kept]))
         design = Design.of(kernel.features(X[kept]), weight[kept], bias=not self.penalize_bias)
         columns = targets[kept].reshape(len(kept), -1)
         alpha = float(self.alpha)
@@ -156,6 +154,7 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
             solution = design.lasso(columns, alpha, self.tol, self.max_iter)
         else:
             solution = design.ridge(columns, alpha, self.tol)
+        self.basis_ = kernel.phi
         one = targets.ndim == 1
         self.coef_ = solution.weights[0] if one else solution.weights
         self.intercept_ = float(solution.intercepts[0]) if one else solution.intercepts
