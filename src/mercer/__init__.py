@@ -3,14 +3,27 @@
 from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import (
+    SVC,
+    SVR,
+    BasisRidge,
+    KernelRidge,
+    KernelRidgeCV,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 
 __all__ = [
     "SVC",
     "SVR",
+    "BasisRidge",
     "Expansion",
     "Gram",
     "KernelRidge",
+    "KernelRidgeCV",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",

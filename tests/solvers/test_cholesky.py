@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgWarning
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.problem import hinge, squared
 from mercer.solvers import Cholesky
-from mercer.solvers.lapack import NotPositiveDefiniteError, factorize, interruptible
+from mercer.solvers.lapack import NotPositiveDefiniteError, eigh, factorize, interruptible, invert
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 5))
@@ -92,6 +92,34 @@ def test_factorize_keeps_the_upper_triangle(dtype):
 def test_factorize_reports_the_pivot():
     with pytest.raises(NotPositiveDefiniteError, match="pivot 1"):
         factorize(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_invert_keeps_the_upper_triangle():
+    A = Gaussian(1.0)(X) + np.eye(len(X))
+    before = A.copy()
+    invert(A)
+    np.testing.assert_array_equal(np.triu(A, 1), np.triu(before, 1))
+    np.testing.assert_allclose(np.tril(A) @ np.tril(before), np.eye(len(X)), atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError, match="entry 1 of the diagonal is zero"):
+        invert(np.array([[1.0, 0.0], [1.0, 0.0]]))
+
+
+def test_an_eigendecomposition_does_not_hold_the_interpreter():
+    A = rng.standard_normal((500, 500))
+    moments, done = [], threading.Event()
+
+    def watch():
+        while not done.wait(1e-3):
+            moments.append(time.perf_counter())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    start = time.perf_counter()
+    eigh(A + A.T)
+    end = time.perf_counter()
+    done.set()
+    watcher.join()
+    assert sum(start < moment < end for moment in moments) >= 5
 
 
 def test_long_calls_hear_ctrl_c():

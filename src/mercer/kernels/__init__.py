@@ -21,6 +21,7 @@ from mercer.kernels.algebra import (
     exp,
 )
 from mercer.kernels.base import FeaturesError, Kernel, UnresolvedKernelError
+from mercer.kernels.bases import GaussianBasis, PolynomialBasis
 from mercer.kernels.distances import (
     L1,
     L2,
@@ -67,6 +68,7 @@ __all__ = [
     "FeatureMap",
     "FeaturesError",
     "Gaussian",
+    "GaussianBasis",
     "Hellinger",
     "HellingerDistance",
     "Intersection",
@@ -87,6 +89,7 @@ __all__ = [
     "OnMap",
     "Polar",
     "Polynomial",
+    "PolynomialBasis",
     "Power",
     "PowerSeries",
     "Precomputed",

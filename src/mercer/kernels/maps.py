@@ -8,6 +8,7 @@ from math import comb, factorial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.kernels.leaf import integer
 from mercer.samples.base import Array
@@ -26,6 +27,15 @@ class Map:
 
     def features(self, X: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must give its features")
+
+    @property
+    def pending(self) -> str:
+        """The part of this map that ``resolve`` must still find, or an empty text."""
+        return ""
+
+    def resolve(self, X: Array) -> Map:
+        """The map with whatever depends on data found from X."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -131,8 +141,8 @@ def refuse_enormous(degree: int, columns: int, count: int) -> None:
         )
 
 
-def homogeneous(X: Array, degree: int) -> Array:
-    """The monomials of exactly this degree, weighted so that the inner product is (x.z)^degree."""
+def products(X: Array, degree: int) -> tuple[Array, NDArray[np.float64]]:
+    """The products of so many coordinates, one column for each choice, and in how many orders each can be written."""
     n, d = X.shape
     count = comb(d + degree - 1, degree)
     refuse_enormous(degree, d, count)
@@ -145,6 +155,12 @@ def homogeneous(X: Array, degree: int) -> Array:
         run = np.where(column == choices[:, i - 1], run + 1, 1) if i else np.ones(count)
         orders /= run
         out *= X[:, column]
+    return out, orders
+
+
+def homogeneous(X: Array, degree: int) -> Array:
+    """The monomials of exactly this degree, weighted so that the inner product is (x.z)^degree."""
+    out, orders = products(X, degree)
     return np.asarray(out * np.sqrt(orders).astype(X.dtype))
 
 

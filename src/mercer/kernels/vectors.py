@@ -23,7 +23,7 @@ from mercer.kernels.leaf import (
 )
 from mercer.kernels.maps import Map, homogeneous, monomials
 from mercer.kernels.pairs import FunctionPairs, NativePairs, Pairs, Step, step
-from mercer.samples import Samples, SparseVectors, Vectors, as_samples
+from mercer.samples import Features, Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
 
 #: ``resolve`` estimates medians from at most this many samples.
@@ -432,7 +432,16 @@ class FeatureMap(VectorKernel):
     def validity(self) -> Validity:
         return "psd"
 
+    @property
+    def pending(self) -> str:
+        return self.phi.pending if isinstance(self.phi, Map) else ""
+
+    def resolve_own(self, x: Samples) -> FeatureMap:
+        return FeatureMap(self.phi.resolve(x.dense())) if self.pending else self
+
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
+        if isinstance(x, Features):
+            return x
         given = getattr(x, "items", None)
         values = vectors(as_samples(self.phi(x.dense() if given is None else list(given))))
         if len(values) != len(x):

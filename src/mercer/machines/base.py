@@ -47,11 +47,14 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         return holds_precomputed(self.kernel) if isinstance(self.kernel, Kernel) else self.kernel == "precomputed"
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """X after scikit-learn's checks; a Kernel's own door does the rest, as it may take more than numbers."""
+        """X after scikit-learn's checks, for ``kernel.samples``; as samples if a Kernel's own door has opened to it.
+
+        A Kernel may take more than numbers, so that of scikit-learn's checks only those of the columns apply.
+        """
         if isinstance(self.kernel, Kernel) and not self._precomputed():
-            self.kernel.samples(X)
+            samples = self.kernel.samples(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
+            return samples
         if self._plain(X, reset):
             self.n_features_in_ = X.shape[1]
             return X

@@ -10,6 +10,6 @@ from mercer.samples.objects import Objects
 from mercer.samples.similarities import Similarities
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
-from mercer.samples.vectors import Vectors
+from mercer.samples.vectors import Features, Vectors
 
-__all__ = ["Objects", "Samples", "Similarities", "SparseVectors", "Table", "Vectors", "as_samples"]
+__all__ = ["Features", "Objects", "Samples", "Similarities", "SparseVectors", "Table", "Vectors", "as_samples"]

@@ -93,3 +93,15 @@ class Vectors(Samples):
 
     def fingerprint(self) -> Hashable:
         return self.array.shape, self.dtype.str, np.ascontiguousarray(self.array).tobytes()
+
+
+class Features(Vectors):
+    """Points of a feature space: values of an explicit map, or weights of them, which the map is not applied to."""
+
+    kind = "points of a feature space"
+
+    def astype(self, dtype: Any) -> Features:
+        return self if self.dtype == dtype else Features(self.array.astype(dtype))
+
+    def take(self, index: NDArray[np.int64]) -> Features:
+        return Features(self.array[index])

@@ -12,8 +12,9 @@ norm and a warning with the condition number.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgWarning, blas, cho_solve, lapack
@@ -25,6 +26,24 @@ from mercer.solvers.lapack import NotPositiveDefiniteError, eigh, factorize
 
 #: Rows handled at a time where a temporary of the matrix's width is needed.
 PANEL = 384
+
+
+class Factored(Protocol):
+    """What ``Cholesky`` needs of K: solutions of K + diag(ridge), products in float64, and a last resort."""
+
+    @property
+    def gram(self) -> Gram: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def factor(self, ridge: Vector) -> Callable[[Vector], Vector]: ...
+
+    def product(self, a: Vector) -> Vector: ...
+
+    def rounding(self, a: Vector) -> float: ...
+
+    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector: ...
 
 
 @dataclass(frozen=True)
@@ -48,11 +67,14 @@ class Cholesky:
             raise ValueError("Cholesky solves problems with at most one equality")
         if len(problem) != len(gram):
             raise ValueError(f"the problem has {len(problem)} coefficients but the Gram matrix has {len(gram)} rows")
+        return self.solve_by(System(gram), problem)
+
+    def solve_by(self, system: Factored, problem: Problem) -> Solution:
+        """The solution, found and refined by means of a system that may serve many problems."""
         q = problem.q.reshape(len(problem), -1)
         ridges = np.stack([one.ridge for one in problem.columns()], axis=1)
         coefficients, product = np.empty_like(q), np.empty_like(q)
         total = None if problem.total is None else float(np.asarray(problem.total))
-        system = System(gram)
         steps, good = 0, True
         patterns, which = np.unique(ridges, axis=1, return_inverse=True)
         for number in range(patterns.shape[1]):
@@ -65,7 +87,7 @@ class Cholesky:
         limit = self.tol * scale(problem.q) if good else -np.inf
         return certify(problem, coefficients.reshape(shape), product.reshape(shape), steps, limit)
 
-    def _solve(self, system: System, ridge: Vector, q: Vector, total: float | None) -> Attempt:
+    def _solve(self, system: Factored, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """The solution for one ridge: by refinement if that succeeds, else in float64, else by least squares."""
         try:
             attempt = self._refine(system, ridge, q, total)
@@ -78,7 +100,7 @@ class Cholesky:
         a = system.least_squares(ridge, q, total)
         return Attempt(a, system.product(a), 1, False)
 
-    def _refine(self, system: System, ridge: Vector, q: Vector, total: float | None) -> Attempt:
+    def _refine(self, system: Factored, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """Newton steps on the residual, which is exact to float64, until it is small or no longer falls."""
         solve = system.factor(ridge)
         ones = None if total is None else solve(np.ones((len(q), 1)))
@@ -116,6 +138,12 @@ class Attempt:
 def scale(q: Vector) -> float:
     """The size against which residuals are measured."""
     return max(1.0, float(np.abs(q).max(initial=0.0)))
+
+
+def rounding(diagonal: Vector, a: Vector) -> float:
+    """The error to be expected in K a computed in float64, given the diagonal of K."""
+    size = np.abs(diagonal)
+    return 1e-15 * float(np.sqrt(size.max()) * (np.sqrt(size) @ np.abs(a)).max())
 
 
 class System:
@@ -168,10 +196,7 @@ class System:
 
     def rounding(self, a: Vector) -> float:
         """The error to be expected in K a, by rounding alone; in float32 none is forgiven, float64 is the remedy."""
-        if self.dtype != np.float64:
-            return 0.0
-        size = np.abs(self.diagonal)
-        return 1e-15 * float(np.sqrt(size.max()) * (np.sqrt(size) @ np.abs(a)).max())
+        return rounding(self.diagonal, a) if self.dtype == np.float64 else 0.0
 
     def norm(self) -> float:
         """The 1-norm of the matrix, which bounds its largest eigenvalue."""

@@ -1,4 +1,4 @@
-"""The two long LAPACK calls, made so that Ctrl-C is heard while they run.
+"""The long LAPACK calls, made so that Ctrl-C is heard while they run.
 
 SciPy's wrappers hold the interpreter until LAPACK returns, which may take minutes. Here the same routine of the same
 library runs in a thread without holding it, while the calling thread waits and can be interrupted; an abandoned call
@@ -44,7 +44,7 @@ def interruptible(call: Callable[[], T]) -> T:
     return result[0]
 
 
-def _routine(name: str) -> Any:
+def _routine(name: str, pointers: int) -> Any:
     """A LAPACK routine that SciPy exports for compiled code, as a function of pointers; it releases the interpreter."""
     capsule: Any = dict(cython_lapack.__pyx_capi__)[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
@@ -52,14 +52,14 @@ def _routine(name: str) -> Any:
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     pointer = get_pointer(capsule, get_name(capsule))
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(pointer)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)(pointer)
 
 
 def factorize(A: Array) -> None:
     """Overwrites the lower triangle of a C-ordered symmetric matrix with its Cholesky factor; the rest stays."""
     if not A.flags.c_contiguous or A.dtype not in (np.float32, np.float64):
         raise ValueError(f"expected a C-ordered float32 or float64 matrix but got {A.dtype} with strides {A.strides}")
-    routine = _routine("dpotrf" if A.dtype == np.float64 else "spotrf")
+    routine = _routine("dpotrf" if A.dtype == np.float64 else "spotrf", 5)
     size, info = ctypes.c_int(len(A)), ctypes.c_int(0)
     # In LAPACK's column order our lower triangle is the upper one.
     uplo = ctypes.c_char(b"U")
@@ -74,7 +74,25 @@ def factorize(A: Array) -> None:
         raise NotPositiveDefiniteError(f"pivot {info.value - 1} of {len(A)} is not positive")
 
 
+def invert(L: Array) -> None:
+    """Overwrites the lower triangle of a C-ordered float64 matrix with that triangle's inverse; the rest stays."""
+    if not L.flags.c_contiguous or L.dtype != np.float64:
+        raise ValueError(f"expected a C-ordered float64 matrix but got {L.dtype} with strides {L.strides}")
+    routine = _routine("dtrtri", 6)
+    size, info = ctypes.c_int(len(L)), ctypes.c_int(0)
+    uplo, diag = ctypes.c_char(b"U"), ctypes.c_char(b"N")
+    arguments = [ctypes.addressof(x) for x in (uplo, diag, size)] + [L.ctypes.data, ctypes.addressof(size)]
+
+    def call() -> tuple[Any, ...]:
+        routine(*arguments, ctypes.addressof(info))
+        return uplo, diag, size, info, L
+
+    interruptible(call)
+    if info.value:
+        raise np.linalg.LinAlgError(f"entry {info.value - 1} of the diagonal is zero, so the triangle has no inverse")
+
+
 def eigh(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix; NumPy's wrapper does not hold the interpreter."""
     values, vectors = interruptible(lambda: np.linalg.eigh(A))
     return values, vectors

@@ -1,0 +1,419 @@
+"""Kernel ridge regression: with a given penalty, or with the one that leaves out each sample best."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import stats
+from scipy.linalg import LinAlgWarning
+from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
+
+from mercer.expansion import Expansion
+from mercer.gram import Gram
+from mercer.kernels import Kernel, named_kernel
+from mercer.kernels.named import NAMES
+from mercer.machines.base import KernelMachine, precise
+from mercer.problem import Vector, squared
+from mercer.samples import Samples
+from mercer.solvers import Cholesky
+from mercer.solvers.cholesky import Factored, System
+from mercer.solvers.posterior import Posterior
+from mercer.solvers.spectral import Spectrum
+
+
+class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
+    """What the machines of this module share: all but the choice of the penalty."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(NAMES)), Kernel, callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "fit_intercept": ["boolean"],
+    }
+
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector) -> tuple[Any, Factored]:
+        """The penalty, for all targets or for each, and by what the system is to be solved."""
+        raise NotImplementedError
+
+    def _chosen_kernel(self, columns: int) -> Kernel:
+        return named_kernel(
+            self.kernel,
+            columns=columns,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            parameters=self.kernel_params,
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits the machine to samples X and targets y, of shape (n_samples,) or (n_samples, n_targets)."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        checked = self._validated(X, reset=True)
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+        samples = kernel.samples(checked)
+        check_consistent_length(targets, range(len(samples)))
+        weight = np.ones(len(samples))
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, targets, dtype=np.float64, ensure_non_negative=True)
+        kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
+        some = samples.take(kept)  # a copy: the user may change X later
+        kernel = kernel.resolve(some)
+        self._residuals: Vector | None = None
+        self._alpha, system = self._chosen(kernel.gram(some, budget=0), targets[kept], weight[kept])
+        self._problem = squared(targets[kept], self._alpha, weight[kept], bias=self.fit_intercept)
+        solution = Cholesky().solve_by(system, self._problem)
+        self.dual_coef_ = np.zeros(targets.shape)
+        self.dual_coef_[kept] = solution.coefficients
+        self.intercept_ = solution.bias
+        self.certificate_ = solution.certificate
+        self.scale_ = np.sum(self._problem.q * solution.coefficients, axis=0) / self._freedom()
+        self.kernel_ = kernel
+        known = precise(kernel, some, solution.coefficients, float(np.abs(targets).max()))
+        self.expansion_ = Expansion(kernel, known, solution.coefficients, np.asarray(solution.bias))
+        self.X_fit_ = X if isinstance(checked, Samples) else checked
+        self._kept = kept
+        self._known: list[tuple[Any, Posterior]] = []
+        absent = np.flatnonzero(weight == 0)
+        self._absent = targets[absent] - self.expansion_(samples.take(absent)) if len(absent) else targets[:0]
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The values of the fitted function at X; with ``return_std``, their standard deviations as well.
+
+        These are scikit-learn's GaussianProcessRegressor's: of f, a Gaussian process of covariance k, given targets
+        with noise of variance alpha / w_i, and a bias of which nothing is known before. They do not depend on y: where
+        the kernel does not know the size of the targets, multiply them by the root of ``scale_``, as ``interval`` does.
+        The first call factors K + alpha, once for each alpha there is, and keeps the factors in memory.
+
+        >>> import numpy as np
+        >>> from mercer import KernelRidge
+        >>> machine = KernelRidge(alpha=0.1, kernel=Gaussian(1.0)).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> machine.predict([[0.0], [9.0]], return_std=True)[1].round(3)
+        array([0.295, 1.   ])
+        """
+        check_is_fitted(self)
+        samples = self.kernel_.samples(self._validated(X, reset=False))
+        mean = self.expansion_(samples)
+        return (mean, np.sqrt(self._variance(samples))) if return_std else mean
+
+    def interval(self, X: Any, level: float = 0.95) -> tuple[Any, Any]:
+        """The ends of an interval that holds a new target (of weight 1) at each of X with probability ``level``.
+
+        In the view of a Gaussian process of covariance s^2 k and noise s^2 alpha, with s^2 unknown: Student's t around
+        the prediction, of n degrees of freedom (n - 1 with a bias) and variance ``scale_`` (std^2 + alpha).
+
+        >>> import numpy as np
+        >>> from mercer import KernelRidge
+        >>> X = np.linspace(0, 6, 50)[:, None]
+        >>> machine = KernelRidge(alpha=0.01, kernel=Gaussian(1.0)).fit(X, np.sin(X).ravel())
+        >>> low, high = machine.interval([[1.0]])
+        >>> bool(low[0] < np.sin(1) < high[0])
+        True
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level is a probability between 0 and 1, not {level!r}")
+        mean, deviation = self.predict(X, return_std=True)
+        spread = np.sqrt(self.scale_ * (deviation**2 + self._alpha))
+        reach = stats.t.ppf((1 + level) / 2, self._freedom()) * spread
+        return mean - reach, mean + reach
+
+    def loo_residuals(self) -> Vector:
+        """y_i - f_-i(x_i) for every training sample, where f_-i is the machine fitted without sample i: exact.
+
+        Parameters of the kernel that were found from data stay as they are. For samples of weight zero, which have no
+        part in f, it is y_i - f(x_i).
+
+        >>> import numpy as np
+        >>> from mercer import KernelRidge
+        >>> X, y = np.arange(5.0)[:, None], np.arange(5.0)
+        >>> without = KernelRidge(kernel="rbf").fit(X[1:], y[1:])
+        >>> bool(np.isclose(KernelRidge(kernel="rbf").fit(X, y).loo_residuals()[0], y[0] - without.predict(X[:1])[0]))
+        True
+        """
+        check_is_fitted(self)
+        if self._residuals is None:
+            if len(self._kept) < 2:
+                raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
+            a = self.dual_coef_[self._kept]
+            precision = self._by_target([posterior.precision() for _, posterior in self._posteriors()])
+            self._residuals = a / precision
+        out = np.empty(self.dual_coef_.shape)
+        out[self._kept] = self._residuals
+        out[np.setdiff1d(np.arange(len(out)), self._kept)] = self._absent
+        return out
+
+    # -- the Gaussian process ---------------------------------------------------------------------------------
+
+    def _variance(self, samples: Samples) -> Vector:
+        return self._by_target([posterior.variance(samples) for _, posterior in self._posteriors()])
+
+    def _posteriors(self) -> list[tuple[Any, Posterior]]:
+        """The targets of each alpha there is, and what is known for it; factored once."""
+        if not self._known:
+            columns = self._problem.columns()
+            ridges = np.stack([one.ridge for one in columns], axis=1)
+            patterns, which = np.unique(ridges, axis=1, return_inverse=True)
+            gram = self.kernel_.gram(self.expansion_.samples, budget=0)
+            bias = self._problem.total is not None
+            self._known = [
+                (np.flatnonzero(np.ravel(which) == i), Posterior(gram, ridge, bias=bias))
+                for i, ridge in enumerate(patterns.T)
+            ]
+        return self._known
+
+    def _by_target(self, values: list[Vector]) -> Vector:
+        """One column of values per target, from one per alpha."""
+        if self._problem.q.ndim == 1:
+            return values[0]
+        out = np.empty((len(values[0]), self._problem.outputs))
+        for (targets, _), column in zip(self._posteriors(), values, strict=True):
+            out[:, targets] = column[:, None]
+        return out
+
+    def _freedom(self) -> int:
+        return max(1, len(self._problem) - (self._problem.total is not None))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_known": []} if "_known" in state else state  # factors are made again where they are wanted
+
+
+class KernelRidge(RidgeMachine):
+    """Kernel ridge regression: least squares with a penalty on the norm, in the space of a kernel.
+
+    Minimises ``sum_i w_i (y_i - f(x_i) - b)^2 + alpha |f|^2``, whose solution is f(x) = sum_i a_i k(x_i, x) with
+    ``(K + alpha diag(1/w)) a + b = y``. With scikit-learn's parameters and defaults, and an optional bias.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_targets,), default=1
+        The penalty, at least 0; one for all targets or one each.
+    kernel : str, Kernel or callable, default="linear"
+        A name ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", "chi2", "additive_chi2", "precomputed"), any
+        kernel of ``mercer.kernels``, or a function of two samples.
+    gamma : float, default=None
+        For the names: 1 / (number of features) if None, and 1 for "chi2".
+    degree : int, default=3
+        For "poly".
+    coef0 : float, default=1
+        For "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Further arguments of a callable kernel.
+    fit_intercept : bool, default=False
+        Whether to add a bias b, which is not penalised.
+
+    Attributes
+    ----------
+    expansion_ : Expansion
+        The fitted function.
+    certificate_ : Certificate, or a tuple of one per target
+        Primal and dual objective, gap and KKT violation of the solution, in float64.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        The coefficients a.
+    intercept_ : float or ndarray of shape (n_targets,)
+        The bias b; 0 without ``fit_intercept``.
+    scale_ : float or ndarray of shape (n_targets,)
+        The most likely s^2, if f is a Gaussian process of covariance s^2 k: y'a / n, or y'a / (n - 1) with a bias.
+    kernel_ : Kernel
+        The kernel, its data-dependent parameters found.
+    X_fit_ : ndarray, sparse matrix or other samples
+        The training data.
+
+    References
+    ----------
+    Saunders, Gammerman, Vovk, "Ridge regression learning algorithm in dual variables", ICML 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> machine = KernelRidge(alpha=0.01, kernel=Gaussian(1.0)).fit(X, np.sin(X).ravel())
+    >>> machine.predict([[np.pi / 2]]).round(2)
+    array([1.])
+    >>> machine.certificate_.converged
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RidgeMachine._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+    }
+
+    def __init__(
+        self,
+        alpha: Any = 1,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        fit_intercept: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
+
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector) -> tuple[Any, Factored]:
+        return self._penalty(y), System(gram)
+
+    def _penalty(self, targets: Vector) -> Any:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        outputs = 1 if targets.ndim == 1 else targets.shape[1]
+        if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) not in (1, outputs)):
+            raise ValueError(
+                f"alpha must be a number or one number for each of {outputs} targets, not shape {alpha.shape}"
+            )
+        if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
+            raise ValueError(f"alpha must be finite and at least 0, not {self.alpha!r}")
+        if targets.ndim == 1 or alpha.ndim == 0 or len(alpha) == 1:
+            return float(alpha.ravel()[0])
+        return alpha
+
+
+class KernelRidgeCV(RidgeMachine):
+    """Kernel ridge regression with the penalty of the smallest leave-one-out error, which is found exactly.
+
+    For every alpha, minimises what :class:`KernelRidge` does, with every sample left out in turn, all by one
+    eigendecomposition: with G = (K + alpha / w)^-1 and a = G y, sample i is missed by a_i / G_ii when it is left out.
+    The machine is then that of the alpha with the smallest weighted mean of squared errors.
+
+    Parameters
+    ----------
+    alphas : int or array-like of shape (n_alphas,), default=100
+        The penalties to choose from, greater than 0. A number asks for as many, in geometric progression, from 1e-9 to
+        10 times the largest eigenvalue of the (weighted) Gram matrix; if it has negative ones, from twice their size.
+    kernel, gamma, degree, coef0, kernel_params : as in :class:`KernelRidge`.
+    fit_intercept : bool, default=False
+        Whether to add a bias b, which is not penalised.
+    alpha_per_target : bool, default=False
+        Whether each target has a penalty of its own.
+
+    Attributes
+    ----------
+    alpha_ : float or ndarray of shape (n_targets,)
+        The penalty found.
+    best_score_ : float or ndarray of shape (n_targets,)
+        Minus its leave-one-out error.
+    alphas_ : ndarray of shape (n_alphas,)
+        The penalties tried.
+    errors_ : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+        The weighted mean of squared leave-one-out residuals of each; infinity where K + alpha is not positive definite.
+    expansion_, certificate_, dual_coef_, intercept_, scale_, kernel_, X_fit_ : as in :class:`KernelRidge`.
+
+    References
+    ----------
+    Rifkin, Lippert, "Notes on regularized least squares", MIT-CSAIL-TR-2007-025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidgeCV
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> y = np.sin(X).ravel() + 0.1 * np.random.default_rng(0).standard_normal(50)
+    >>> machine = KernelRidgeCV(kernel=Gaussian(1.0)).fit(X, y)
+    >>> bool(np.sqrt(machine.errors_.min()) < 0.12)  # about as large as the noise
+    True
+    >>> bool(np.isclose(np.mean(machine.loo_residuals() ** 2), -machine.best_score_))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RidgeMachine._parameter_constraints,
+        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "alpha_per_target": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        alphas: Any = 100,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        fit_intercept: bool = False,
+        alpha_per_target: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
+        self.alpha_per_target = alpha_per_target
+
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector) -> tuple[Any, Factored]:
+        if len(y) < 2:
+            raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
+        given = None if isinstance(self.alphas, Integral) else self._given()  # before the long work
+        spectrum = Spectrum.of(gram, weight)
+        alphas = spaced(spectrum, int(self.alphas)) if given is None else given
+        targets = y.reshape(len(y), -1)
+        share = weight / weight.sum()
+        paths = spectrum.path(targets, alphas, bias=self.fit_intercept)
+        errors = np.concatenate([np.einsum("i,aij->aj", share, path.residuals**2) for path in paths])
+        best = self._best(spectrum, alphas, errors)
+        self._residuals = np.empty(targets.shape)
+        for number in np.unique(best):
+            columns = np.flatnonzero(best == number)
+            path = next(spectrum.path(targets[:, columns], alphas[[number]], bias=self.fit_intercept))
+            self._residuals[:, columns] = path.residuals[0]
+        self._residuals = self._residuals.reshape(y.shape)
+        one = y.ndim == 1 or not self.alpha_per_target
+        score = -errors[best, np.arange(len(best))]
+        self.alphas_, self.errors_ = alphas, errors.reshape(len(alphas), *y.shape[1:])
+        self.alpha_: Any = float(alphas[best[0]]) if one else alphas[best]
+        self.best_score_: Any = float(score.mean()) if one else score
+        return self.alpha_, spectrum
+
+    def _given(self) -> Vector:
+        alphas = check_array(self.alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")
+        if alphas.ndim != 1 or not (alphas > 0).all():
+            raise ValueError(
+                f"alphas must be a list of numbers greater than 0, not {self.alphas!r}; without a penalty there is "
+                "KernelRidge(alpha=0)"
+            )
+        return np.asarray(alphas)
+
+    def _best(self, spectrum: Spectrum, alphas: Vector, errors: Vector) -> Any:
+        """The position of the best alpha for each target."""
+        refused = np.flatnonzero(np.isinf(errors[:, 0]))
+        if len(refused):
+            text = (
+                f"K + alpha is not positive definite for {len(refused)} of {len(alphas)} alphas, up to "
+                f"{alphas[refused].max():.3g}: the smallest eigenvalue of K is {spectrum.values[0]:.3g}"
+            )
+            remedy = "mercer.kernels.repair makes the kernel positive semi-definite, and larger alphas outweigh it."
+            if len(refused) == len(alphas):
+                raise ValueError(f"{text}; {remedy}")
+            warnings.warn(f"{text}; these were not considered. {remedy}", LinAlgWarning, stacklevel=5)
+        if self.alpha_per_target:
+            return np.argmin(errors, axis=0)
+        return np.full(errors.shape[1], np.argmin(errors.mean(axis=1)))
+
+
+def spaced(spectrum: Spectrum, count: int) -> Vector:
+    """So many alphas in geometric progression, from almost no penalty to one that leaves almost nothing of f."""
+    largest = float(np.abs(spectrum.values).max()) or 1.0
+    least = max(1e-9 * largest, -2 * float(spectrum.values[0]))
+    return np.geomspace(10 * largest, least, count)[::-1]

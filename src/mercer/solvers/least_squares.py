@@ -1,0 +1,156 @@
+"""Least squares over the weights of basis functions, with a penalty on their squares or on their sizes.
+
+    minimise over w and b   sum_i weight_i (y_i - b - w'phi(x_i))^2 + alpha |w|^2     (ridge)
+                                                                    + alpha |w|_1     (lasso)
+
+Either b is 0, or it is free: then w solves the same problem with targets and basis functions shifted to (weighted)
+mean zero. With rows multiplied by the roots of the weights, A and t, what remains is |t - A w|^2 + penalty.
+Ridge is solved by one singular value decomposition A = U diag(s) V', w = V diag(s / (s^2 + alpha)) U't, for all alpha;
+alpha = 0 is the pseudo-inverse. The normal equations, whose condition number is that of A squared, are never formed.
+Lasso is solved by scikit-learn, and judged here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, lars_path
+
+from mercer.problem import Vector
+from mercer.solvers.certificate import Certificate
+from mercer.solvers.lapack import interruptible
+from mercer.solvers.linear import LinearSolution
+
+#: Sweeps of coordinate descent after which another method is tried first.
+SWEEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The matrix A: ``root`` are the roots of the weights, ``centre`` is what was taken off the basis functions.
+
+    >>> import numpy as np
+    >>> design = Design.of(np.array([[0.0], [1.0], [2.0]]), np.ones(3), bias=True)
+    >>> solution = design.ridge(np.array([[1.0], [3.0], [5.0]]), alpha=0.0)
+    >>> solution.weights.round(9), solution.intercepts.round(9), design.trace(0.0)
+    (array([[2.]]), array([1.]), 2.0)
+    """
+
+    matrix: Vector
+    root: Vector
+    centre: Vector
+    bias: bool
+
+    @classmethod
+    def of(cls, features: Vector, weight: Vector, *, bias: bool) -> Design:
+        root = np.sqrt(weight)
+        centre = np.average(features, axis=0, weights=weight) if bias else np.zeros(features.shape[1])
+        return cls((features - centre) * root[:, None], root, centre, bias)
+
+    def mean(self, y: Vector) -> Vector:
+        """What is taken off the targets, of shape (samples, targets)."""
+        return np.asarray(np.average(y, axis=0, weights=self.root**2) if self.bias else np.zeros(y.shape[1]))
+
+    def shifted(self, y: Vector) -> Vector:
+        """The targets t."""
+        return np.asarray((y - self.mean(y)) * self.root[:, None])
+
+    @cached_property
+    def svd(self) -> tuple[Vector, Vector, Vector]:
+        """U, s and V'; singular values that cannot be told from zero are left out."""
+        U, s, V = interruptible(lambda: np.linalg.svd(self.matrix, full_matrices=False))
+        kept = s > max(self.matrix.shape) * np.finfo(np.float64).eps * s[0]
+        return U[:, kept], s[kept], V[kept]
+
+    def trace(self, alpha: float) -> float:
+        """The effective number of parameters: the trace of the matrix that turns targets into fitted values."""
+        _, s, _ = self.svd
+        return float(np.sum(s**2 / (s**2 + alpha)) + self.bias)
+
+    def smoother(self, features: Vector, alpha: float) -> Vector:
+        """One row b(x) for each row of features, with f(x) = b(x)'y."""
+        U, s, V = self.svd
+        weight = self.root**2 / np.sum(self.root**2)
+        if self.bias:  # U is orthogonal to the roots up to rounding, which small s would make large
+            U = U - np.multiply.outer(self.root, self.root @ U) / np.sum(self.root**2)
+        rows = ((features - self.centre) @ V.T * (s / (s**2 + alpha))) @ U.T * self.root
+        return np.asarray(rows + weight if self.bias else rows)
+
+    def ridge(self, y: Vector, alpha: float, tol: float = 1e-6) -> LinearSolution:
+        """The minimum for these targets; ``converged`` means a gap of at most tol times |t|^2."""
+        U, s, V = self.svd
+        t = self.shifted(y)
+        w = V.T @ ((s / (s**2 + alpha))[:, None] * (U.T @ t))
+        return self._solution(y, w, [self._judge_ridge(t[:, j], w[:, j], alpha, tol) for j in range(t.shape[1])])
+
+    def lasso(self, y: Vector, alpha: float, tol: float = 1e-6, max_iter: int = 10_000) -> LinearSolution:
+        """The minimum for these targets up to a duality gap of tol times |t|^2, or a warning with the gap reached."""
+        t = self.shifted(y)
+        found = [self._lasso(t[:, j], alpha, tol, max_iter) for j in range(t.shape[1])]
+        return self._solution(y, np.stack([w for w, _ in found], axis=1), [certificate for _, certificate in found])
+
+    def _solution(self, y: Vector, w: Vector, certificates: list[Certificate]) -> LinearSolution:
+        return LinearSolution(np.ascontiguousarray(w.T), self.mean(y) - self.centre @ w, tuple(certificates))
+
+    def _judge_ridge(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
+        """With g = A'(t - A w) - alpha w, half the slope, w is g'(A'A + alpha)^-1 g above the optimum: the gap."""
+        _, s, V = self.svd
+        residual = t - self.matrix @ w
+        slope = self.matrix.T @ residual - alpha * w
+        gap = float(np.sum((V @ slope) ** 2 / (s**2 + alpha)))
+        primal = float(residual @ residual + alpha * (w @ w))
+        violation = 2 * float(np.abs(slope).max())
+        return Certificate(primal, primal - gap, gap, violation, 1, gap <= tol * float(t @ t))
+
+    def _judge_lasso(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
+        """The dual is to maximise 2 t'u - |u|^2 subject to |2 A'u| <= alpha in every entry; u is c (t - A w)."""
+        residual = t - self.matrix @ w
+        square = float(residual @ residual)
+        primal = square + alpha * float(np.abs(w).sum())
+        correlation = 2 * (self.matrix.T @ residual)
+        steepest = float(np.abs(correlation).max())
+        most = alpha / steepest if steepest else np.inf
+        c = float(np.clip(residual @ t, -most * square, most * square)) / square if square else 0.0
+        dual = 2 * c * float(residual @ t) - c**2 * square
+        slope = np.where(w == 0, np.maximum(np.abs(correlation) - alpha, 0), np.abs(correlation - alpha * np.sign(w)))
+        gap = max(primal - dual, 0.0)
+        return Certificate(primal, dual, gap, float(slope.max()), 0, gap <= tol * float(t @ t))
+
+    def _lasso(self, t: Vector, alpha: float, tol: float, max_iter: int) -> tuple[Vector, Certificate]:
+        """Coordinate descent; if basis functions are so alike that it takes too long, least angles; then descent again.
+
+        scikit-learn divides the squared error by twice the number of rows, and its tolerance is that of half our gap.
+        """
+        penalty = alpha / (2 * len(t))
+        descent: Any = Lasso(penalty, fit_intercept=False, tol=tol / 4, warm_start=True)
+
+        def descend(start: Vector, sweeps: int) -> tuple[Vector, int]:
+            descent.set_params(max_iter=sweeps).coef_ = start
+            descent.fit(self.matrix, t)
+            return np.array(descent.coef_), int(descent.n_iter_)
+
+        def angles(start: Vector) -> tuple[Vector, int]:
+            fixed = dict(method="lasso", return_path=False, return_n_iter=True)
+            _, _, w, steps = lars_path(self.matrix, t, alpha_min=penalty, max_iter=max_iter, **fixed)
+            return np.asarray(w), int(steps)
+
+        best = np.zeros(self.matrix.shape[1])
+        certificate = self._judge_lasso(t, best, alpha, tol)
+        iterations = 0
+        stages = [lambda w: descend(w, min(SWEEPS, max_iter)), angles, lambda w: descend(w, max_iter)]
+        for stage in stages:
+            if certificate.converged:
+                break
+            with warnings.catch_warnings():  # our own certificate says whether it has converged
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                w, steps = interruptible(lambda stage=stage, start=best: stage(start))  # type: ignore[misc]
+            iterations += steps
+            judged = self._judge_lasso(t, w, alpha, tol)
+            if judged.gap < certificate.gap:
+                best, certificate = w, judged
+        return best, replace(certificate, iterations=iterations)

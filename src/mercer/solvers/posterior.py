@@ -1,0 +1,69 @@
+"""Kernel ridge regression as a Gaussian process: how sure a prediction is, from one Cholesky factor.
+
+If f is a Gaussian process of covariance k and y_i = f(x_i) + noise of variance ridge_i, then the mean of f given y is
+kernel ridge regression, and with G the inverse of K + diag(ridge) its variance is
+
+    k(x, x) - k_x'G k_x            and, with a bias of which nothing is known before,
+                                   + (1 - 1'G k_x)^2 / (1'G 1)
+
+(Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, sections 2.2 and 2.7).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import blas
+
+from mercer.gram import Gram
+from mercer.problem import Vector
+from mercer.samples import Samples
+from mercer.solvers.cholesky import PANEL, System
+from mercer.solvers.lapack import NotPositiveDefiniteError, invert
+
+
+class Posterior:
+    """The process given its training samples: one n by n matrix in memory.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> posterior = Posterior(Linear().gram(np.array([[1.0]])), np.array([1.0]))
+    >>> posterior.variance(Linear().samples(np.array([[2.0]])))
+    array([2.])
+    """
+
+    def __init__(self, gram: Gram, ridge: Vector, *, bias: bool = False) -> None:
+        self.gram = gram.exact
+        system = System(self.gram)
+        try:
+            solve = system.factor(ridge)
+        except NotPositiveDefiniteError as error:
+            raise ValueError(
+                f"K + alpha is not positive definite ({error}), so it is no covariance: standard deviations and "
+                "leave-one-out residuals need a positive semi-definite kernel and a larger alpha"
+            ) from error
+        self.factor = system.matrix  # in its lower triangle
+        self.ones: Vector | None = solve(np.ones((len(ridge), 1))).ravel() if bias else None
+
+    def variance(self, samples: Samples) -> Vector:
+        """The variance of f at these samples, a panel of them at a time."""
+        kernel, samples = self.gram.kernel, samples.astype(np.float64)
+        pairs = kernel.bind(samples, self.gram.samples)
+        out = np.array(kernel.diag(samples))
+        for start in range(0, len(out), PANEL):
+            rows = slice(start, min(start + PANEL, len(out)))
+            cross = pairs.block(rows, slice(0, len(self.gram)))
+            if self.ones is not None:
+                out[rows] += (1 - cross @ self.ones) ** 2 / self.ones.sum()
+            whitened = blas.dtrsm(1.0, self.factor.T, cross.T, lower=0, trans_a=1, overwrite_b=1)
+            out[rows] -= np.einsum("ij,ij->j", whitened, whitened)
+        return np.asarray(np.maximum(out, 0.0))
+
+    def precision(self) -> Vector:
+        """The diagonal of G, or with a bias that of its block in the bordered inverse; see ``solvers/spectral.py``."""
+        inverse = self.factor.copy()
+        invert(inverse)
+        out = np.zeros(len(inverse))
+        for start in range(0, len(out), PANEL):
+            rows = np.tril(inverse[start : start + PANEL], start)
+            out += np.einsum("ij,ij->j", rows, rows)
+        return out if self.ones is None else np.asarray(out - self.ones**2 / self.ones.sum())

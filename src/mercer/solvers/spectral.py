@@ -1,0 +1,131 @@
+"""One eigendecomposition solves kernel ridge regression for every penalty, and leaves out every sample in turn.
+
+With weights W, K + alpha / W is W^-1/2 (W^1/2 K W^1/2 + alpha) W^-1/2, so the eigenvectors of W^1/2 K W^1/2, which do
+not know alpha, give the inverse G of K + alpha / W for all alphas. Without sample i, the prediction misses y_i by
+
+    y_i - f_-i(x_i) = a_i / G_ii,    a = G y
+
+since K + alpha / W without row and column i is the system of the others (Rifkin and Lippert, "Notes on regularized
+least squares", 2007). A bias borders the system by a row and a column of ones; the same identity holds with the block
+G - G 1 1'G / (1'G 1) of the bordered inverse in the place of G, and a = that block times y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.gram import Gram
+from mercer.problem import Vector
+from mercer.solvers.cholesky import PANEL, System, rounding
+from mercer.solvers.lapack import NotPositiveDefiniteError, eigh
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """W^1/2 K W^1/2 = U diag(values) U', in float64, with values ascending and U = ``vectors``.
+
+    Eigenvalues of a PSD kernel that cannot be told from zero are zero.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> spectrum = Spectrum.of(Linear().gram(np.diag([1.0, 2.0])), np.ones(2))
+    >>> spectrum.values
+    array([1., 4.])
+    >>> next(spectrum.path(np.array([[1.0], [2.0]]), np.array([1.0]))).residuals[0].ravel()
+    array([1., 2.])
+    """
+
+    gram: Gram
+    root: Vector
+    values: Vector
+    vectors: Vector
+
+    @classmethod
+    def of(cls, gram: Gram, weight: Vector) -> Spectrum:
+        K = gram.exact.to_dense()
+        if not np.isfinite(K.diagonal()).all():
+            raise ValueError(f"{gram.kernel} is not finite on these samples; scale the data first")
+        root = np.sqrt(weight)
+        if (weight != 1).any():
+            K *= root[:, None]
+            K *= root
+        values, vectors = eigh(K)
+        if gram.kernel.validity == "psd":
+            cut = len(K) * float(np.finfo(np.float64).eps) * float(np.abs(values).max())
+            values = np.where(values > cut, values, 0.0)
+        return cls(gram, root, values, vectors)
+
+    def path(self, y: Vector, alphas: Vector, *, bias: bool = False) -> Iterator[Path]:
+        """Leave-one-out residuals of all alphas, some alphas at a time, for targets y of shape (samples, targets).
+
+        Where K + alpha / W is not positive definite, they are infinite.
+        """
+        n, targets = y.shape
+        at_once = max(1, n // targets)  # so that no temporary is larger than the eigenvectors
+        projected = self.vectors.T @ (self.root[:, None] * y)
+        ones = self.vectors.T @ self.root
+        for start in range(0, len(alphas), at_once):
+            some = alphas[start : start + at_once]
+            shifted = self.values[:, None] + some
+            definite = shifted[0] > 0
+            shifted = np.where(definite, shifted, 1.0)
+            inverse = shifted[0] / shifted  # the factor cancels in the residuals, and so nothing overflows
+            precision = self._diagonal(inverse)
+            filtered = (inverse[:, :, None] * projected[:, None, :]).reshape(n, -1)
+            a = self.root[:, None, None] * (self.vectors @ filtered).reshape(n, len(some), targets)
+            if bias:
+                column = self.root[:, None] * (self.vectors @ (inverse * ones[:, None]))  # G 1
+                total = ones**2 @ inverse  # 1'G 1
+                precision -= column**2 / total
+                a -= column[:, :, None] * (a.sum(axis=0) / total[:, None])
+            residuals = np.where(definite[:, None, None], np.moveaxis(a / precision[:, :, None], 1, 0), np.inf)
+            yield Path(some, residuals)
+
+    def _diagonal(self, inverse: Vector) -> Vector:
+        """The diagonal of G for every column of inverse eigenvalues."""
+        out = np.empty_like(inverse)
+        for start in range(0, len(out), PANEL):
+            rows = slice(start, start + PANEL)
+            out[rows] = (self.vectors[rows] ** 2) @ inverse
+        out *= (self.root**2)[:, None]
+        return out
+
+    # -- what Cholesky's refinement asks of a system ----------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.values.dtype
+
+    def factor(self, ridge: Vector) -> Callable[[Vector], Vector]:
+        """A function that solves (K + diag(ridge)) x = b; ridge is alpha / W."""
+        alpha = float(np.mean(ridge * self.root**2))
+        shifted = self.values + alpha
+        if not shifted[0] > 0:
+            raise NotPositiveDefiniteError(f"the smallest eigenvalue of K + ridge is about {shifted[0]:.3g}")
+
+        def solve(b: Vector) -> Vector:
+            coordinates = self.vectors.T @ (self.root[:, None] * b)
+            return np.asarray(self.root[:, None] * (self.vectors @ (coordinates / shifted[:, None])))
+
+        return solve
+
+    def product(self, a: Vector) -> Vector:
+        return np.asarray(self.gram.exact @ a)
+
+    def rounding(self, a: Vector) -> float:
+        return rounding(self.gram.diag(), a)
+
+    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector:
+        return System(self.gram.exact).least_squares(ridge, q, total)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """For each alpha the leave-one-out residuals y_i - f_-i(x_i), of shape (alphas, samples, targets)."""
+
+    alphas: Vector
+    residuals: Vector
