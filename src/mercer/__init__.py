@@ -3,19 +3,36 @@
 from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import (
+    LMS,
+    SVC,
+    SVR,
+    KernelLMS,
+    KernelPerceptron,
+    KernelRidge,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+)
 
 __all__ = [
+    "LMS",
     "SVC",
     "SVR",
     "Expansion",
     "Gram",
+    "KernelLMS",
+    "KernelPerceptron",
     "KernelRidge",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "Perceptron",
     "kernels",
     "threads",
     "validity",
