@@ -24,13 +24,12 @@ WEIGHTS = "a weight is the size of a step: twice the step is not two visits of t
 
 
 def expected_failures(estimator):
-    failures = {
+    if getattr(estimator, "kernel", None) == "precomputed":
+        return {}
+    return {
         "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
         "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
     }
-    if getattr(estimator, "kernel", None) == "precomputed":
-        failures["check_estimators_partial_fit_n_features"] = "rows of a matrix cannot come in parts"
-    return failures
 
 
 @parametrize_with_checks(
@@ -266,13 +265,13 @@ def test_without_a_budget_only_the_support_is_kept():
 
 def test_several_classes_share_rows():
     X, y = load_digits(return_X_y=True)
-    machine = KernelPerceptron(Gaussian(15.0)).fit(X[:1000], y[:1000])
+    machine = KernelPerceptron(Gaussian(30.0)).fit(X[:1000], y[:1000])
     assert machine.mistakes_[-1] == 0
     assert machine.decision_function(X[:5]).shape == (5, 10)
     assert machine.expansion_.coefficients.shape == (len(machine.expansion_), 10)
     assert machine.score(X[1000:], y[1000:]) > 0.93
     for c in (0, 7):  # each output is the machine that tells its class from the rest
-        alone = KernelPerceptron(Gaussian(15.0)).fit(X[:1000], y[:1000] == c)
+        alone = KernelPerceptron(Gaussian(30.0)).fit(X[:1000], y[:1000] == c)
         np.testing.assert_allclose(
             alone.decision_function(X[1000:]), machine.decision_function(X[1000:])[:, c], atol=1e-9
         )
@@ -294,11 +293,12 @@ def test_any_kernel_and_any_data():
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame({"x": scale(X[:, 2]), "half": np.where(np.arange(150) % 2, "a", "b")})
     kernel = Gaussian(1.0).on("x") * Categorical().on("half")
-    machine = KernelPerceptron(kernel, max_iter=5, averaged=True)
+    machine = KernelPerceptron(kernel, max_iter=20, averaged=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        assert machine.fit(frame, y).score(frame, y) > 0.9
-    assert stream(clone(machine), frame, y, rows=40).score(frame, y) > 0.6
+        assert machine.fit(frame, y).score(frame, y) > 0.8
+    parts, whole = (stream(clone(machine), frame, y, rows).decision_function(frame) for rows in (40, 150))
+    np.testing.assert_allclose(parts, whole, atol=1e-12)
     words, labels = ["spam", "spa", "ham", "hamlet"], [1, 1, 0, 0]
     common = Custom(lambda s, t: len(set(s) & set(t)), pairwise=True).normalized()
     assert KernelPerceptron(common).fit(words, labels).score(words, labels) == 1
@@ -312,7 +312,7 @@ def test_any_kernel_and_any_data():
     K = Gaussian(1.0)(X)
     given, direct = KernelPerceptron(Precomputed()).fit(K, y > 0), KernelPerceptron(Gaussian(1.0)).fit(X, y > 0)
     np.testing.assert_array_equal(given.mistakes_, direct.mistakes_)
-    with pytest.raises(ValueError, match="precomputed"):
+    with pytest.raises(AttributeError, match="has no attribute 'partial_fit'"):
         KernelPerceptron(Precomputed()).partial_fit(K, y, classes=[0, 1, 2])
 
 

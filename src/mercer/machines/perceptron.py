@@ -13,6 +13,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
@@ -43,7 +44,7 @@ class OnlineClassifier(ClassifierMixin, CallbackSupportMixin):  # type: ignore[m
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         raise NotImplementedError
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any) -> int:
+    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
         """One pass over more data; returns the mistakes."""
         raise NotImplementedError
 
@@ -57,15 +58,21 @@ class OnlineClassifier(ClassifierMixin, CallbackSupportMixin):  # type: ignore[m
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         return self._fit(X, y, sample_weight)
 
+    def _takes_parts(self) -> bool:
+        """Whether samples may come in parts."""
+        return True
+
+    @available_if(lambda machine: machine._takes_parts())  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learns from more samples, in one pass; the first call needs the list of all ``classes`` that may come."""
-        first = _check_partial_fit_first_call(self, classes)
+        _check_partial_fit_first_call(self, classes)
+        self._more_than_one(self.classes_)
+        first = not hasattr(self, "n_iter_")
+        mistakes = self._continue(X, y, sample_weight, first)
         if first:
-            self._more_than_one(self.classes_)
             self._mistakes: list[int] = []
-        self._first = first
-        self._mistakes.append(self._continue(X, y, sample_weight))
+        self._mistakes.append(mistakes)
         self.n_iter_ = len(self._mistakes)
         tell(self, None, "pass", self._line(), {})
         return self
@@ -94,7 +101,9 @@ class OnlineClassifier(ClassifierMixin, CallbackSupportMixin):  # type: ignore[m
 
     def _more_than_one(self, classes: Array) -> None:
         if len(classes) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+            raise ValueError(
+                f"The number of classes of samples with a weight has to be greater than one; got {len(classes)} class"
+            )
 
     def _weights(self, sample_weight: Any, codes: Positions) -> Array:
         weight = _check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True)
@@ -196,6 +205,7 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         x = self._vectors(X, reset=True)
         codes = self._codes(y, len(x), reset=True)
         weight = self._weights(sample_weight, codes)
+        self._more_than_one(np.unique(codes[weight > 0]))
         lesson = Lesson(codes, weight, len(self.classes_), largest(x.squares()[weight > 0]))
         learner = Weights(lesson.outputs, x.width)
         try:
@@ -205,8 +215,7 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any) -> int:
-        first = self._first
+    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
         x = self._vectors(X, reset=first)
         codes = self._codes(y, len(x), reset=False)
         weight = self._weights(sample_weight, codes)
@@ -253,9 +262,9 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
     where f(x) = sum_j a_j k(x_j, x) + b and R^2 is the largest k(x, x). With the linear kernel it makes the mistakes of
     ``Perceptron``. Of more than two classes each is told from the rest; all share the kernel values.
 
-    Memory: the support vectors, and blocks of a few tens of megabytes at most 64 rows high where there are many of
-    them; a matrix of all examples is kept only if it fits 256 MiB. ``partial_fit`` keeps nothing of its data but the
-    support vectors, one per mistaken example; with ``budget`` there are never more than that.
+    Memory: the support vectors, and blocks of kernel values of 16 MiB, or of 64 rows where that is more; the matrix of
+    all examples only if it fits 256 MiB. ``partial_fit`` keeps nothing of its data but the support vectors, at most one
+    per mistake; with ``budget``, there are never more than that.
 
     Parameters
     ----------
@@ -338,6 +347,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         samples = kernel.samples(X)
         codes = self._codes(y, len(samples), reset=True)
         weight = self._weights(sample_weight, codes)
+        self._more_than_one(np.unique(codes[weight > 0]))
         kept = np.flatnonzero(weight)
         self.kernel_ = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
         gram = self.kernel_.gram(samples)
@@ -351,16 +361,17 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any) -> int:
+    def _takes_parts(self) -> bool:
         if self._precomputed():
-            raise ValueError(
-                "partial_fit needs samples: rows of a precomputed matrix do not say which samples they are"
-            )
-        X = self._validated(X, reset=self._first)
+            raise AttributeError("partial_fit needs samples, but a precomputed matrix gives only their similarities")
+        return True
+
+    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
+        X = self._validated(X, reset=first)
         samples = self._chosen_kernel(getattr(self, "n_features_in_", 1)).samples(X)
         codes = self._codes(y, len(samples), reset=False)
         weight = self._weights(sample_weight, codes)
-        if self._first:
+        if first:
             self.kernel_ = self._chosen_kernel(getattr(self, "n_features_in_", 1)).resolve(samples)
             outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
             self.radius_, self._learner = 0.0, Support.empty(0, outputs, self.budget or 0)

@@ -50,9 +50,9 @@ class Target:
     alpha: float = 0.0
     held: Positions | None = None
 
-    def gradient(self, f: Vector, a: Vector) -> Vector:
-        """e = w (y - f) - alpha a: what a step of size 1 adds to the coefficients."""
-        return np.asarray(self.weight[:, None] * (self.y - f) - self.alpha * a)
+    def error(self, f: Vector) -> float:
+        """The weighted mean square of y - f."""
+        return float(self.weight @ np.square(self.y - f).mean(axis=1) / self.weight.sum())
 
 
 class Space(Protocol):
@@ -173,14 +173,14 @@ class Nystrom:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where the steps have led: coefficients, f at all rows, and the way there.
+    """Where the steps have led: the coefficients, and the way there.
 
-    ``errors`` are the weighted mean squares of y - f after every pass over the data, ``held`` those of the rows it is
-    judged by. ``step`` was taken at each turn, 0 if it varied; ``limit`` it had to stay below, infinite if unknown.
+    ``errors`` are the weighted mean squares of y - f of every pass over the data (after it, or in batches as they were
+    met), ``held`` those of the rows it is judged by, after it. ``step`` was taken at each turn, 0 if it varied;
+    ``limit`` it had to stay below, infinite if unknown.
     """
 
     coefficients: Vector
-    values: Vector
     errors: tuple[float, ...]
     held: tuple[float, ...]
     step: float
@@ -216,12 +216,12 @@ class LMS:
 
     def solve(self, space: Space, target: Target, precondition: Nystrom | None = None) -> Descent:
         step, limit = self._step(space, target, precondition)
-        path = Path(self, target, step, limit)
+        path = Path(self, target)
         if self.batch is None:
             self._whole(space, target, precondition, step, path)
         else:
             self._batches(space, target, precondition, step, path)
-        return path.end()
+        return Descent(path.best, tuple(path.errors), tuple(path.held), step, limit, path.converged)
 
     def _step(self, space: Space, target: Target, precondition: Nystrom | None) -> tuple[float, float]:
         """The step, 0 for one that varies, and the limit it must stay below."""
@@ -235,9 +235,9 @@ class LMS:
             return np.asarray(root * (Kg if precondition is None else precondition.applied(g, Kg)[1])[:, 0])
 
         largest = max(lanczos(product, len(space), EIGENVALUE_STEPS).largest, TINY)
-        if self.batch is not None and self.batch < len(space):
+        if self.batch is not None:
             own = float((target.weight * space.diag()).max())
-            largest = min(largest, own + (self.batch - 1) * largest / max(1, np.count_nonzero(target.weight)))
+            largest = min(largest, own + (self.batch - 1) * largest / np.count_nonzero(target.weight))
         limit = 2 / (largest + target.alpha)
         if self.step is not None and not self.step < limit:
             raise StepError(
@@ -246,15 +246,13 @@ class LMS:
             )
         return (limit / 2 if self.step is None else self.step), limit
 
-    def _whole(
-        self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path
-    ) -> None:  # the names are those of conjugate gradients: direction p, residual e, z = P e
+    def _whole(self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path) -> None:
+        """All rows at a time: one product with K per step, from which f, the gradient and the best step follow."""
         a, f = np.zeros_like(target.y), np.zeros_like(target.y)
-        p = Kp = np.zeros_like(target.y)
+        p = Kp = np.zeros_like(target.y)  # the direction of conjugate gradients
         before = None
-        path.at(a, f)
         while not path.ended:
-            e = target.gradient(f, a)
+            e = target.weight[:, None] * (target.y - f) - target.alpha * a
             Ke = space.product(e)
             if path.flat(inner(e, Ke)):
                 break
@@ -268,20 +266,21 @@ class LMS:
                 curvature = inner(target.weight[:, None] * Kp, Kp) + target.alpha * inner(p, Kp)
                 length = ratio(slope, curvature)
                 a, f, before = a + length * p, f + length * Kp, slope
-            path.pass_done(a, f)
+            path.passed(a, target.error(f), None if target.held is None else f[target.held])
 
     def _batches(self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path) -> None:
+        """Some rows at a time, in a new random order at every pass; f is asked for at these rows only."""
         assert self.batch is not None
         rng = np.random.default_rng(self.seed)
         rows = np.flatnonzero(target.weight)
-        a, f = np.zeros_like(target.y), np.zeros_like(target.y)
-        space.begin(target.y.shape[1])
-        path.at(a, f)
+        a, outputs = np.zeros_like(target.y), target.y.shape[1]
+        space.begin(outputs)
         while not path.ended:
-            moved = np.zeros(target.y.shape[1])
+            f, squares = target.y.copy(), np.zeros(outputs)
             for batch in np.array_split(rng.permutation(rows), -(-len(rows) // self.batch)):
-                e = target.weight[batch, None] * (target.y[batch] - space.at(batch)) - target.alpha * a[batch]
-                moved += np.square(e).sum(axis=0)
+                f[batch] = space.at(batch)
+                e = target.weight[batch, None] * (target.y[batch] - f[batch]) - target.alpha * a[batch]
+                squares += np.square(e).sum(axis=0)
                 space.move(batch, step * e)
                 a[batch] += step * e
                 if precondition is not None:
@@ -289,54 +288,48 @@ class LMS:
                     change = step * precondition.correction(block.T @ e)
                     space.move(precondition.some, change)
                     a[precondition.some] += change
-            f = np.concatenate([space.at(some) for some in np.array_split(np.arange(len(f)), -(-len(f) // self.batch))])
-            path.pass_done(a, f)
-            if path.flat(moved):
+            path.passed(a.copy(), target.error(f), None if target.held is None else space.at(target.held))
+            if path.flat(squares):
                 break
 
 
 class Path:
-    """The way of a descent: its errors so far, when it ends, and where it was best."""
+    """The way of a descent: its errors so far, when it ends, and the coefficients where it was best."""
 
-    def __init__(self, solver: LMS, target: Target, step: float, limit: float) -> None:
-        self.solver, self.target, self.step, self.limit = solver, target, step, limit
+    def __init__(self, solver: LMS, target: Target) -> None:
+        self.solver, self.target = solver, target
         self.errors: list[float] = []
         self.held: list[float] = []
         self.ended = self.converged = False
         self.first: Vector | None = None
-        self.best = 0
-
-    def at(self, a: Vector, f: Vector) -> None:
-        self.a, self.f = self.best_a, self.best_f = a.copy(), f.copy()
+        self.best = np.zeros_like(target.y)
 
     def flat(self, squares: Vector) -> bool:
         """Whether the gradient, given by the squares of its lengths, is short enough against the first one seen."""
-        squares = np.maximum(squares, 0.0)
         self.first = squares if self.first is None else self.first
+        if (squares < -1e-6 * np.abs(self.first)).any():
+            raise ValueError(
+                "the kernel is not positive semi-definite on these samples, so that gradient steps lead nowhere; "
+                "mercer.kernels.repair makes it so"
+            )
         self.converged = bool((squares <= self.solver.tol**2 * self.first).all())
         return self.converged
 
-    def pass_done(self, a: Vector, f: Vector) -> None:
-        weight, residual = self.target.weight, np.square(self.target.y - f).mean(axis=1)
-        self.a, self.f = a, f
-        self.errors.append(float(weight @ residual / weight.sum()))
-        held = self.target.held
-        if held is not None:
-            self.held.append(float(residual[held].mean()))
-            if len(self.held) == 1 or self.held[-1] < self.held[self.best]:
-                self.best, self.best_a, self.best_f = len(self.held) - 1, a.copy(), f.copy()
-            if len(self.held) - self.best > self.solver.patience:
-                self.ended = self.converged = True
-        if not np.isfinite(self.errors[-1]):
+    def passed(self, a: Vector, error: float, held: Vector | None) -> None:
+        """Takes note of the end of a pass: coefficients, the error, and f at the rows it is judged by."""
+        if not np.isfinite(error):
             raise FloatingPointError("the iteration has diverged; give a smaller step, or step='auto'")
-        stop = self.solver.progress and self.solver.progress(
-            len(self.errors), self.errors[-1], self.held[-1] if self.held else None
-        )
+        self.errors.append(error)
+        if held is None:
+            self.best = a
+        else:
+            self.held.append(float(np.square(self.target.y[self.target.held] - held).mean()))
+            if self.held[-1] == min(self.held):
+                self.best = a
+            self.ended = self.converged = len(self.held) - int(np.argmin(self.held)) > self.solver.patience
+        judged = self.held[-1] if self.held else None
+        stop = self.solver.progress and self.solver.progress(len(self.errors), error, judged)
         self.ended = bool(self.ended or stop or len(self.errors) >= self.solver.max_iter)
-
-    def end(self) -> Descent:
-        a, f = (self.best_a, self.best_f) if self.held else (self.a, self.f)
-        return Descent(a, f, tuple(self.errors), tuple(self.held), self.step, self.limit, self.converged)
 
 
 def inner(u: Vector, v: Vector) -> Vector:
