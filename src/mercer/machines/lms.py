@@ -226,9 +226,13 @@ class LMS(LeastMeanSquares):
     def _descend(self, solver: lms.LMS, samples: Samples, target: Target, random: Any) -> tuple[Descent, Vector]:
         phi = self.kernel_.features(samples).astype(np.float64, copy=False)
         descent = solver.solve(Features(phi), target)
-        theta = phi.T @ descent.coefficients
-        self.coef_ = theta.T if theta.shape[1] > 1 else theta[:, 0]
-        return descent, np.asarray(phi @ theta)
+        self._theta = phi.T @ descent.coefficients
+        return descent, np.asarray(phi @ self._theta)
+
+    @property
+    def coef_(self) -> Vector:
+        check_is_fitted(self)
+        return np.asarray(self._theta[:, 0] if self.dual_coef_.ndim == 1 else self._theta.T)
 
     def predict(self, X: Any) -> Array:
         """The values theta'phi(x) at X."""

@@ -141,9 +141,10 @@ class Nystrom:
         self.pairs = gram.kernel.bind(gram.samples, sub)
         own = gram.kernel.bind(sub, sub).dense().astype(np.float64)
         self.mu = target.alpha + float(own.diagonal().mean())
-        ridge = len(some) * float(np.finfo(gram.dtype).eps) * float(own.diagonal().max())
+        # What is added to K_ss keeps coefficients small; P stays between 0 and 1, and the descent leads to the same f.
+        ridge = max(1e-6, 10 * len(some) * float(np.finfo(gram.dtype).eps)) * float(own.diagonal().max())
         try:
-            self.lower = np.linalg.cholesky(own + 10 * ridge * np.eye(len(some)))
+            self.lower = np.linalg.cholesky(own + ridge * np.eye(len(some)))
         except np.linalg.LinAlgError:
             raise ValueError(
                 f"a preconditioner needs a positive semi-definite kernel, but {gram.kernel} is not on these samples; "

@@ -10,7 +10,7 @@ blocks: those of some examples against the support and among themselves, which i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -102,27 +102,13 @@ class Support:
     def kept(self) -> Support:
         """The same functions on a pool of their support alone."""
         some = self.support
-        return Support(
-            self.coefficients[some],
-            self.late[some],
-            self.bias,
-            self.late_bias,
-            np.arange(len(some)),
-            self.clock,
-            self.budget,
-        )
+        return replace(self, coefficients=self.coefficients[some], late=self.late[some], support=np.arange(len(some)))
 
     def widened(self, samples: int) -> Support:
         """The same functions on a pool of so many samples more."""
         more = np.zeros((samples, len(self.bias)))
-        return Support(
-            np.concatenate([self.coefficients, more]),
-            np.concatenate([self.late, more]),
-            self.bias,
-            self.late_bias,
-            self.support,
-            self.clock,
-            self.budget,
+        return replace(
+            self, coefficients=np.concatenate([self.coefficients, more]), late=np.concatenate([self.late, more])
         )
 
     def averaged(self) -> tuple[Vector, Vector]:
