@@ -4,9 +4,12 @@ from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines import (
+    LMS,
     SVC,
     SVR,
     BasisRidge,
+    KernelLMS,
+    KernelPerceptron,
     KernelRidge,
     KernelRidgeCV,
     LinearSVC,
@@ -14,14 +17,18 @@ from mercer.machines import (
     NuSVC,
     NuSVR,
     OneClassSVM,
+    Perceptron,
 )
 
 __all__ = [
+    "LMS",
     "SVC",
     "SVR",
     "BasisRidge",
     "Expansion",
     "Gram",
+    "KernelLMS",
+    "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeCV",
     "LinearSVC",
@@ -29,6 +36,7 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "Perceptron",
     "kernels",
     "threads",
     "validity",

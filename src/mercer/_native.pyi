@@ -117,6 +117,30 @@ def solve_linear_sparse(
     max_iterations: int,
     seed: int,
 ) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool]]]: ...
+def perceptron_pass(
+    rows: RowsF32 | RowsF64,
+    order: NDArray[np.int64],
+    label: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    radius: float,
+    weights: NDArray[np.float64],
+    mistakes: NDArray[np.int64],
+) -> None: ...
+def kernel_perceptron_pass(
+    kernel: NDArray[np.floating],
+    own: NDArray[np.int64],
+    diagonal: NDArray[np.float64],
+    label: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    radius: float,
+    budget: int,
+    clock: int,
+    coefficients: NDArray[np.float64],
+    late: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    late_bias: NDArray[np.float64],
+    mistakes: NDArray[np.int64],
+) -> None: ...
 def thread_count() -> int: ...
 def set_thread_count(count: int) -> None: ...
 def instruction_set() -> str: ...

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.kernels.base import Kernel
+from mercer.kernels.given import Precomputed
 from mercer.kernels.pairs import Pairs, StoredPairs
-from mercer.samples import Samples
+from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 
 #: The budget of a row cache in bytes, unless another is given.
@@ -103,6 +104,12 @@ class Gram:
     def to_dense(self) -> Array:
         """The whole matrix in memory, as k(X) gives it: n * n * itemsize bytes."""
         return self.pairs.dense()
+
+    def held(self) -> Gram:
+        """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""
+        if len(self) ** 2 * self.dtype.itemsize > self.budget or isinstance(self.pairs, StoredPairs):
+            return self
+        return Gram(Precomputed(), Similarities(self.to_dense()), 0)
 
     @cached_property
     def exact(self) -> Gram:

@@ -3,14 +3,19 @@
 from mercer.machines.basis import BasisRidge
 from mercer.machines.classify import SVC, NuSVC
 from mercer.machines.linear import LinearSVC, LinearSVR
+from mercer.machines.lms import LMS, KernelLMS
 from mercer.machines.novelty import OneClassSVM
+from mercer.machines.perceptron import KernelPerceptron, Perceptron
 from mercer.machines.regress import SVR, NuSVR
 from mercer.machines.ridge import KernelRidge, KernelRidgeCV
 
 __all__ = [
+    "LMS",
     "SVC",
     "SVR",
     "BasisRidge",
+    "KernelLMS",
+    "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeCV",
     "LinearSVC",
@@ -18,4 +23,5 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "Perceptron",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any, Self
 
 import numpy as np
@@ -73,6 +74,17 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def tell(machine: Any, context: Any, task: str, text: str, metadata: dict[str, Any]) -> bool:
+    """Tells the user, if the machine is verbose, and scikit-learn's callbacks how far it has come; True means stop."""
+    if machine.verbose:
+        sys.stdout.write(f"{type(machine).__name__} {text}\n")
+    if context is None or not hasattr(machine, "_skl_callbacks"):
+        return False
+    step = context.subcontext(task_name=task)
+    step.call_on_fit_task_begin(estimator=machine, metadata=metadata)
+    return bool(step.call_on_fit_task_end(estimator=machine, metadata=metadata))
 
 
 def precise(kernel: Kernel, samples: Samples, coefficients: Vector, size: float) -> Samples:

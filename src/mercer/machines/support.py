@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import KernelMachine, precise
+from mercer.machines.base import KernelMachine, precise, tell
 from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
@@ -159,14 +158,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return None
 
         def report(progress: Progress) -> bool:
-            if self.verbose:
-                sys.stdout.write(f"{type(self).__name__} {line(progress)}\n")
-            if not watched:
-                return False
-            task = context.subcontext(task_name="smo")
-            metadata = dataclasses.asdict(progress)
-            task.call_on_fit_task_begin(estimator=self, metadata=metadata)
-            return bool(task.call_on_fit_task_end(estimator=self, metadata=metadata))
+            return tell(self, context, "smo", line(progress), dataclasses.asdict(progress))
 
         return report
 

@@ -48,6 +48,10 @@ class Samples(ABC):
         """The same samples in memory of their own, which the user cannot change."""
         return self.take(np.arange(len(self)))
 
+    def joined(self, other: Samples) -> Samples:
+        """These samples and then those of another set of the same kind, in one; for data that come in parts."""
+        raise TypeError(f"{self.kind} cannot be joined with {other.kind}; give all samples at once")
+
     def select(self, columns: Columns) -> Samples:
         """The same samples, seen through some of their columns."""
         raise TypeError(

@@ -27,6 +27,9 @@ class Objects(Samples):
     def take(self, index: NDArray[np.int64]) -> Objects:
         return Objects([self.items[i] for i in index])
 
+    def joined(self, other: Samples) -> Samples:
+        return Objects([*self.items, *other.items]) if isinstance(other, Objects) else super().joined(other)
+
     def fingerprint(self) -> Hashable:
         try:
             hash(self.items)

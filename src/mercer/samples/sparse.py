@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _native
@@ -41,6 +42,11 @@ class SparseVectors(Samples):
 
     def take(self, index: NDArray[np.int64]) -> SparseVectors:
         return SparseVectors(self.array[index])
+
+    def joined(self, other: Samples) -> Samples:
+        if isinstance(other, SparseVectors) and other.width == self.width:
+            return SparseVectors(sp.vstack([self.array, other.array], format="csr"))
+        return super().joined(other)
 
     def select(self, columns: Columns) -> SparseVectors:
         chosen = self.array[:, positions(columns, None, self.width)].tocsr()

@@ -30,6 +30,12 @@ class Table(Samples):
     def take(self, index: NDArray[np.int64]) -> Table:
         return Table(tuple(column[index] for column in self.columns), self.names)
 
+    def joined(self, other: Samples) -> Samples:
+        if isinstance(other, Table) and (other.width, other.names) == (self.width, self.names):
+            pairs = zip(self.columns, other.columns, strict=True)
+            return Table(tuple(np.concatenate(pair) for pair in pairs), self.names)
+        return super().joined(other)
+
     def select(self, columns: Columns) -> Samples:
         from mercer.samples.door import from_columns
 

@@ -42,6 +42,11 @@ class Vectors(Samples):
     def take(self, index: NDArray[np.int64]) -> Vectors:
         return Vectors(self.array[index], self.names)
 
+    def joined(self, other: Samples) -> Samples:
+        if isinstance(other, Vectors) and other.width == self.width:
+            return Vectors(np.concatenate([self.array, other.array]), self.names)
+        return super().joined(other)
+
     def select(self, columns: Columns) -> Vectors:
         where = positions(columns, self.names, self.width)
         names = None if self.names is None else tuple(self.names[i] for i in where)

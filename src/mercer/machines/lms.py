@@ -1,0 +1,334 @@
+"""Least mean squares: regression by gradient steps, for weights of an explicit map or coefficients of a kernel."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
+
+from mercer.expansion import Expansion
+from mercer.kernels import Kernel
+from mercer.kernels.named import NAMES
+from mercer.machines.base import KernelMachine, precise, tell
+from mercer.problem import Vector, squared
+from mercer.samples import Samples
+from mercer.samples.base import Array
+from mercer.solvers import certify, lms
+from mercer.solvers.lms import Coefficients, Descent, Features, Nystrom, Positions, Target
+
+
+class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
+    """What LMS and KernelLMS share: parameters, the held-out rows, and the fitted attributes."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(NAMES)), Kernel, callable],
+        "alpha": [Interval(Real, 0.0, None, closed="left")],
+        "step": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def _descend(self, solver: lms.LMS, samples: Samples, target: Target, random: Any) -> tuple[Descent, Vector]:
+        """The descent for samples of ``kernel_``, and f at all of them in float64."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits the machine to samples X and targets y, of shape (n_samples,) or (n_samples, n_targets)."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        X = self._validated(X, reset=True)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+        samples = kernel.samples(X)
+        check_consistent_length(y, range(len(samples)))
+        weight = np.ones(len(samples))
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        held = self._held(np.flatnonzero(weight), random) if self.early_stopping else None
+        if held is not None:
+            weight = weight.copy()
+            weight[held] = 0.0  # not learned from, but f is known there from the same products
+        used = np.flatnonzero(weight)
+        self.kernel_ = kernel.resolve(samples if len(used) == len(samples) else samples.take(used))
+        target = Target(y.reshape(len(y), -1), weight, float(self.alpha), held)
+        solver = lms.LMS(
+            step=None if self.step == "auto" else float(self.step),
+            batch=None if self.batch_size is None or self.batch_size >= len(used) else int(self.batch_size),
+            max_iter=self.max_iter,
+            tol=float(self.tol),
+            patience=self.n_iter_no_change,
+            seed=int(random.randint(2**31 - 1)),
+            progress=lambda number, error, judged: self._tell(context, number, error, judged),
+        )
+        descent, values = self._descend(solver, samples, target, random)
+        self._keep(samples, y, weight, descent, values)
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
+
+    def _held(self, rows: Positions, random: Any) -> Positions:
+        count = int(np.ceil(self.validation_fraction * len(rows)))
+        if count >= len(rows):
+            raise ValueError(
+                f"early_stopping holds out {count} of {len(rows)} samples, which leaves none to learn from; give more "
+                "samples, a smaller validation_fraction, or early_stopping=False"
+            )
+        return np.sort(random.permutation(rows)[:count])
+
+    def _tell(self, context: Any, number: int, error: float, judged: float | None) -> bool:
+        text = f"pass {number}: mean squared error {error:.6g}"
+        if judged is not None:
+            text += f", {judged:.6g} of held-out samples"
+        return tell(self, context, "pass", text, {"error": error, "held_out_error": judged})
+
+    def _keep(self, samples: Samples, y: Array, weight: Vector, descent: Descent, values: Vector) -> None:
+        shape, used = y.shape, np.flatnonzero(weight)
+        self.dual_coef_ = descent.coefficients.reshape(shape)
+        problem = squared(y[used], float(self.alpha), weight[used])
+        limit = self.tol * max(1.0, float(np.abs(y).max()))
+        product = values.reshape(shape)[used]
+        self.certificate_ = certify(problem, self.dual_coef_[used], product, descent.iterations, limit).certificate
+        known = precise(self.kernel_, samples, self.dual_coef_, float(np.abs(y).max()))
+        self.expansion_ = Expansion.of(self.kernel_, known, self.dual_coef_, np.zeros(shape[1:]))
+        self.step_, self.largest_step_ = descent.step, descent.limit
+        self.errors_, self.validation_errors_ = np.array(descent.errors), np.array(descent.held)
+        self.n_iter_ = descent.iterations
+        if not descent.converged and self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.max_iter} passes (max_iter) before its gradient fell to "
+                f"tol={self.tol:g} of its first length; the mean squared error is {self.errors_[-1]:.3g}. Give more "
+                "passes, a larger tol or alpha, or early_stopping=True.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+class LMS(LeastMeanSquares):
+    """Least mean squares in the primal: weights theta of an explicit feature map, by gradient steps.
+
+    Minimises ``1/2 sum_i w_i (y_i - theta'phi(x_i))^2 + 1/2 alpha |theta|^2`` by
+    ``theta <- theta + step (sum_i w_i (y_i - theta'phi(x_i)) phi(x_i) - alpha theta)``, with phi the map of a kernel
+    that has one: ``Linear()`` for the features themselves, ``Polynomial(2)``, ``FeatureMap(phi)`` for any map ...
+    With the same parameters, :class:`KernelLMS` makes the same functions, step by step, without the map.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="linear"
+        A kernel with a finite explicit map, ``kernel.features``.
+    alpha : float, default=0.0
+        The penalty of ``KernelRidge``.
+    step : "auto" or float, default="auto"
+        The size of every step. It must be below 2 over the largest eigenvalue, which Lanczos' method finds from a few
+        products; else an error says how large it may be. "auto": with batches, half of that limit; with all rows, the
+        step and momentum that together lower the objective most, which is the method of conjugate gradients.
+    batch_size : int, default=None
+        How many rows a step uses; all if None.
+    max_iter : int, default=1000
+        The most passes over the data.
+    tol : float, default=1e-3
+        Ends when the gradient has fallen to this part of its first length.
+    early_stopping : bool, default=False
+        Whether to hold out samples, and to return to the pass at which their error was least.
+    validation_fraction : float, default=0.1
+        The part that is held out.
+    n_iter_no_change : int, default=5
+        Passes without a lower error of held-out samples after which to stop.
+    random_state : int, RandomState instance or None, default=None
+        For the held-out samples and the batches; None is a seed like any other.
+    verbose : bool, default=False
+        Whether to write the error of every pass to the standard output.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_map,) or (n_targets, n_map)
+        The weights theta.
+    expansion_ : Expansion
+        The same function, spanned by kernels at the training samples.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Its coefficients: theta = sum_i dual_coef_i phi(x_i).
+    certificate_ : Certificate, or a tuple of one per target
+        How far from the optimum of ridge regression it ended, in float64. Without a penalty the primal may be infinite;
+        ``violation`` and ``gap`` count coefficients of which f, and so the primal, may not depend.
+    errors_, validation_errors_ : ndarray of shape (n_iter_,)
+        The mean squared error after every pass, of the training samples and, if some were, of those held out.
+    step_, largest_step_ : float
+        The step, and what it must be below; 0 and infinite where it varies from pass to pass.
+    n_iter_ : int
+        The number of passes.
+    kernel_ : Kernel
+        The kernel, its data-dependent parameters found.
+
+    References
+    ----------
+    Widrow, Hoff, "Adaptive switching circuits", IRE WESCON 1960. Hestenes, Stiefel, "Methods of conjugate gradients for
+    solving linear systems", 1952.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import LMS
+    >>> from mercer.kernels import FeatureMap, Quadratic
+    >>> X = np.linspace(-1, 1, 30)[:, None]
+    >>> machine = LMS(FeatureMap(Quadratic()), tol=1e-9).fit(X, 3 + 2 * X[:, 0] - X[:, 0] ** 2)
+    >>> machine.coef_.round(3)
+    array([ 3.,  2., -1.])
+    >>> LMS(step=1.0).fit(X, X[:, 0])
+    Traceback (most recent call last):
+    ...
+    mercer.solvers.lms.StepError: step=1 is too large: the iteration diverges unless it is below 0.187097 = 2 / ...
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "linear",
+        *,
+        alpha: float = 0.0,
+        step: float | str = "auto",
+        batch_size: int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.step = step
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _descend(self, solver: lms.LMS, samples: Samples, target: Target, random: Any) -> tuple[Descent, Vector]:
+        phi = self.kernel_.features(samples).astype(np.float64, copy=False)
+        descent = solver.solve(Features(phi), target)
+        self._theta = phi.T @ descent.coefficients
+        return descent, np.asarray(phi @ self._theta)
+
+    @property
+    def coef_(self) -> Vector:
+        check_is_fitted(self)
+        return np.asarray(self._theta[:, 0] if self.dual_coef_.ndim == 1 else self._theta.T)
+
+    def predict(self, X: Any) -> Array:
+        """The values theta'phi(x) at X."""
+        check_is_fitted(self)
+        return np.asarray(self.kernel_.features(self._validated(X, reset=False)) @ self.coef_.T)
+
+
+class KernelLMS(LeastMeanSquares):
+    """Least mean squares in the dual: coefficients of kernels at the training samples, by gradient steps.
+
+    For f(x) = sum_i a_i k(x_i, x) it minimises ``1/2 sum_i w_i (y_i - f(x_i))^2 + 1/2 alpha |f|^2`` by
+    ``a <- a + step (w (y - K a) - alpha a)``, which for alpha = 0 and unit weights is ``a <- a + step (y - K a)``: the
+    path leads to the solution of ``KernelRidge``, and stopping early on it is a penalty of its own. K is used through
+    products, computed block by block, and kept only if it fits 256 MiB.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        A name ("linear", "rbf", "poly" ... with scikit-learn's defaults), any kernel of ``mercer.kernels``, or a
+        function of two samples.
+    alpha, step, batch_size, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, random_state, verbose
+        As in :class:`LMS`. A batch needs the memory of batch_size rows of K.
+    precondition : int, default=0
+        The size of a random subsample in whose span all directions are made to learn at the same pace; with 500 to
+        2,000 of many samples, ten to thirty passes come as close to the optimum as is of use.
+
+    Attributes
+    ----------
+    expansion_, dual_coef_, certificate_, errors_, validation_errors_, step_, largest_step_, n_iter_, kernel_
+        As in :class:`LMS`.
+
+    References
+    ----------
+    Yao, Rosasco, Caponnetto, "On early stopping in gradient descent learning", Constructive Approximation 26, 2007.
+    Ma, Belkin, "Kernel machines that adapt to GPUs for effective large batch training", MLSys 2019. Rudi, Carratino,
+    Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelLMS
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> machine = KernelLMS(Gaussian(1.0), alpha=0.01, tol=1e-9).fit(X, np.sin(X).ravel())
+    >>> machine.predict([[np.pi / 2]]).round(2)
+    array([1.])
+    >>> machine.n_iter_ < 50
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LeastMeanSquares._parameter_constraints,
+        "precondition": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        alpha: float = 0.0,
+        step: float | str = "auto",
+        batch_size: int | None = None,
+        precondition: int = 0,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.step = step
+        self.batch_size = batch_size
+        self.precondition = precondition
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _descend(self, solver: lms.LMS, samples: Samples, target: Target, random: Any) -> tuple[Descent, Vector]:
+        gram = self.kernel_.gram(samples)
+        fast = gram.held()
+        pace = None
+        if self.precondition:
+            used = np.flatnonzero(target.weight)
+            pace = Nystrom(fast, target, np.sort(random.permutation(used)[: self.precondition]))
+        descent = solver.solve(Coefficients(fast), target, pace)
+        exact = fast if gram.dtype == np.float64 else gram.exact
+        return descent, np.asarray(exact @ descent.coefficients)
+
+    def predict(self, X: Any) -> Array:
+        """The values of the fitted function at X."""
+        check_is_fitted(self)
+        return self.expansion_(self._validated(X, reset=False))

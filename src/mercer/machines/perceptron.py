@@ -1,0 +1,417 @@
+"""Perceptrons: classifiers that learn on-line, from one example at a time, and only from their mistakes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+
+from mercer.expansion import Expansion
+from mercer.kernels import Kernel, Linear
+from mercer.kernels.named import NAMES
+from mercer.machines.base import KernelMachine, tell
+from mercer.machines.classes import checked_labels
+from mercer.machines.support import vectors
+from mercer.samples import Samples, Vectors
+from mercer.samples.base import Array
+from mercer.solvers.perceptron import Lesson, Positions, Support, Weights, largest
+
+#: Rows of a stream that are looked at together: what ``partial_fit`` copies of its data at most.
+PART = 4096
+
+
+class OnlineClassifier(ClassifierMixin, CallbackSupportMixin):  # type: ignore[misc]
+    """What the perceptrons share: labels, epochs, mistakes, and the largest of several values."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        raise NotImplementedError
+
+    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
+        """One pass over more data; returns the mistakes."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learns from samples X with labels y, pass after pass, until one is without mistakes.
+
+        ``sample_weight`` multiplies the step that a mistake on the sample makes; samples of weight 0 are left out.
+        """
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        return self._fit(X, y, sample_weight)
+
+    def _takes_parts(self) -> bool:
+        """Whether samples may come in parts."""
+        return True
+
+    @available_if(lambda machine: machine._takes_parts())  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learns from more samples, in one pass; the first call needs the list of all ``classes`` that may come."""
+        _check_partial_fit_first_call(self, classes)
+        self._more_than_one(self.classes_)
+        first = not hasattr(self, "n_iter_")
+        mistakes = self._continue(X, y, sample_weight, first)
+        if first:
+            self._mistakes: list[int] = []
+        self._mistakes.append(mistakes)
+        self.n_iter_ = len(self._mistakes)
+        tell(self, None, "pass", self._line(), {})
+        return self
+
+    @property
+    def mistakes_(self) -> Positions:
+        """The mistakes of every pass, those of all outputs together."""
+        check_is_fitted(self)
+        return np.array(self._mistakes, dtype=np.int64)
+
+    def _codes(self, y: Any, samples: int, *, reset: bool) -> Positions:
+        """The number of every label's class."""
+        labels = checked_labels(y)
+        check_consistent_length(labels, range(samples))
+        if reset:
+            self.classes_, codes = np.unique(labels, return_inverse=True)
+            self._more_than_one(self.classes_)
+            return codes.astype(np.int64)
+        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        if (self.classes_[codes] != labels).any():
+            strange = np.setdiff1d(labels, self.classes_)
+            raise ValueError(
+                f"y holds {strange[:3].tolist()}, not among the classes {self.classes_.tolist()} named first"
+            )
+        return codes.astype(np.int64)
+
+    def _more_than_one(self, classes: Array) -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes of samples with a weight has to be greater than one; got {len(classes)} class"
+            )
+
+    def _weights(self, sample_weight: Any, codes: Positions) -> Array:
+        weight = _check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True)
+        return np.asarray(weight)
+
+    def _epochs(self, rows: int, learn: Callable[[Positions], Positions], context: Any) -> None:
+        """Pass after pass over so many rows, until one is without mistakes."""
+        self._mistakes = []
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        for _ in range(self.max_iter):
+            order = random.permutation(rows) if self.shuffle else np.arange(rows)
+            self._mistakes.append(int(learn(order.astype(np.int64)).sum()))
+            self.n_iter_ = len(self._mistakes)
+            stop = tell(self, context, "pass", self._line(), {"mistakes": self._mistakes[-1]})
+            if stop or not self._mistakes[-1]:
+                return
+        warnings.warn(
+            f"{type(self).__name__} stopped after {self.max_iter} passes (max_iter) with {self._mistakes[-1]} mistakes "
+            "in the last: the classes may not be separable, and then it never ends. More passes, another kernel, or a "
+            "machine for classes that overlap (SVC, LinearSVC) may do better.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    def _line(self) -> str:
+        return f"pass {len(self._mistakes)}: {self._mistakes[-1]} mistakes"
+
+    def predict(self, X: Any) -> Array:
+        """The class of every sample: by the sign, or the largest, of the values of ``decision_function``."""
+        values = self.decision_function(X)
+        return np.asarray(self.classes_.take(values > 0 if values.ndim == 1 else values.argmax(axis=1)))
+
+
+class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
+    """Rosenblatt's perceptron: weights of the features, changed by every example on the wrong side, and only by those.
+
+    Example by example, for labels y = -1 or 1: if ``y (w'x + b) <= 0`` then ``w <- w + y x`` and ``b <- b + y R^2``,
+    R the largest |x|. If some hyperplane separates the classes, with all examples at least gamma away from it, the rule
+    finds one after at most ``(2 R / gamma)^2`` mistakes (Novikoff); else it never ends, and ``max_iter`` stops it.
+    Of more than two classes each is told from the rest, and the largest value decides. Dense and CSR data are used as
+    they are.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        The most passes over the data.
+    shuffle : bool, default=False
+        Whether every pass takes the examples in a new random order.
+    random_state : int, RandomState instance or None, default=None
+        The seed of these orders; None is a seed like any other.
+    verbose : bool, default=False
+        Whether to write the mistakes of every pass to the standard output.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights w.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    mistakes_ : ndarray of shape (n_iter_,)
+        The mistakes of every pass, those of all classes together.
+    n_iter_ : int
+        The number of passes.
+    radius_ : float
+        R. Of data that come in parts it is the largest |x| so far.
+    expansion_ : Expansion
+        The same function: the linear kernel at w, with coefficient 1.
+
+    References
+    ----------
+    Rosenblatt, "The perceptron: a probabilistic model for information storage and organization in the brain",
+    Psychological Review 65, 1958. Novikoff, "On convergence proofs for perceptrons", 1963.
+    Cristianini, Shawe-Taylor, "An Introduction to Support Vector Machines", 2000, table 2.1 and theorem 2.3.
+
+    Examples
+    --------
+    >>> from mercer import Perceptron
+    >>> machine = Perceptron().fit([[2.0], [3.0], [-1.0]], ["b", "b", "a"])
+    >>> machine.mistakes_, machine.coef_, machine.intercept_
+    (array([2, 0]), array([[3.]]), array([0.]))
+    >>> machine.predict([[4.0], [-4.0]])
+    array(['b', 'a'], dtype='<U1')
+    """
+
+    def __init__(
+        self, *, max_iter: int = 1000, shuffle: bool = False, random_state: Any = None, verbose: bool | int = False
+    ) -> None:
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        x = self._vectors(X, reset=True)
+        codes = self._codes(y, len(x), reset=True)
+        weight = self._weights(sample_weight, codes)
+        self._more_than_one(np.unique(codes[weight > 0]))
+        lesson = Lesson(codes, weight, len(self.classes_), largest(x.squares()[weight > 0]))
+        learner = Weights(lesson.outputs, x.width)
+        try:
+            self._epochs(len(x), lambda order: learner.learn(x, lesson, order), context)
+        finally:  # what was learned before Ctrl-C is kept
+            self._keep(learner, lesson)
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
+
+    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
+        x = self._vectors(X, reset=first)
+        codes = self._codes(y, len(x), reset=False)
+        weight = self._weights(sample_weight, codes)
+        radius = max(largest(x.squares()[weight > 0]), 0.0 if first else self.radius_**2)
+        lesson = Lesson(codes, weight, len(self.classes_), radius)
+        learner = Weights(lesson.outputs, x.width)
+        if not first:
+            learner.weights = np.column_stack([self.coef_, self.intercept_])
+        mistakes = learner.learn(x, lesson, np.arange(len(x)))
+        self._keep(learner, lesson)
+        return int(mistakes.sum())
+
+    def _vectors(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"], order="C")
+        return vectors(X)
+
+    def _keep(self, learner: Weights, lesson: Lesson) -> None:
+        self.coef_ = learner.weights[:, :-1].copy()
+        self.intercept_ = learner.weights[:, -1].copy()
+        self.radius_ = float(np.sqrt(lesson.radius))
+
+    @property
+    def expansion_(self) -> Expansion:
+        check_is_fitted(self)
+        if len(self.coef_) == 1:
+            return Expansion(Linear(), Vectors(self.coef_), np.ones(1), self.intercept_[0])
+        return Expansion(Linear(), Vectors(self.coef_), np.eye(len(self.coef_)), self.intercept_)
+
+    def decision_function(self, X: Any) -> Array:
+        """The value w'x + b of every row: positive for the second of two classes; of more, one column per class."""
+        check_is_fitted(self)
+        return self.expansion_(self._vectors(X, reset=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class KernelPerceptron(OnlineClassifier, KernelMachine):
+    """The perceptron in the space of a kernel: its function is spanned by the examples it was wrong about.
+
+    Example by example, for labels y = -1 or 1: if ``y f(x_i) <= 0`` then ``a_i <- a_i + y`` and ``b <- b + y R^2``,
+    where f(x) = sum_j a_j k(x_j, x) + b and R^2 is the largest k(x, x). With the linear kernel it makes the mistakes of
+    ``Perceptron``. Of more than two classes each is told from the rest; all share the kernel values.
+
+    Memory: the support vectors, and blocks of kernel values of 16 MiB, or of 64 rows where that is more; the matrix of
+    all examples only if it fits 256 MiB. ``partial_fit`` keeps nothing of its data but the support vectors, at most one
+    per mistake; with ``budget``, there are never more than that.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        A name ("linear", "rbf", "poly" ... with scikit-learn's defaults), any kernel of ``mercer.kernels``, or a
+        function of two samples.
+    averaged : bool, default=False
+        Whether the result is the mean of the functions after every example, instead of the last one.
+    budget : int, default=None
+        The most support vectors. When there is one too many, the one whose removal changes f least, of least
+        ``sum_c a_ic^2 k(x_i, x_i)``, is dropped, from the average too; of equals the oldest.
+    max_iter : int, default=100
+        The most passes over the data.
+    shuffle, random_state, verbose : as in :class:`Perceptron`.
+
+    Attributes
+    ----------
+    expansion_ : Expansion
+        The fitted functions, one output for two classes, else one per class.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    mistakes_ : ndarray of shape (n_iter_,)
+        The mistakes of every pass, those of all classes together.
+    n_iter_ : int
+        The number of passes.
+    radius_ : float
+        R. Of data that come in parts it is the largest root of k(x, x) so far.
+    kernel_ : Kernel
+        The kernel, its data-dependent parameters found: by ``partial_fit`` from the samples of its first call.
+
+    References
+    ----------
+    Aizerman, Braverman, Rozonoer, "Theoretical foundations of the potential function method in pattern recognition
+    learning", Automation and Remote Control 25, 1964. Freund, Schapire, "Large margin classification using the
+    perceptron algorithm", Machine Learning 37, 1999. Wang, Crammer, Vucetic, "Breaking the curse of kernelization:
+    budgeted stochastic gradient descent for large-scale SVM training", Journal of Machine Learning Research 13, 2012.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron
+    >>> from mercer.kernels import Polynomial
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0]
+    >>> machine = KernelPerceptron(Polynomial(2)).fit(X, y)
+    >>> machine.predict(X), int(machine.mistakes_[-1])
+    (array([0, 1, 1, 0]), 0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "kernel": [StrOptions(set(NAMES)), Kernel, callable],
+        "averaged": ["boolean"],
+        "budget": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        averaged: bool = False,
+        budget: int | None = None,
+        max_iter: int = 100,
+        shuffle: bool = False,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.averaged = averaged
+        self.budget = budget
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        X = self._validated(X, reset=True)
+        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+        samples = kernel.samples(X)
+        codes = self._codes(y, len(samples), reset=True)
+        weight = self._weights(sample_weight, codes)
+        self._more_than_one(np.unique(codes[weight > 0]))
+        kept = np.flatnonzero(weight)
+        self.kernel_ = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
+        gram = self.kernel_.gram(samples)
+        lesson = Lesson(codes, weight, len(self.classes_), largest(gram.diag()[weight > 0]))
+        learner = Support.empty(len(samples), lesson.outputs, self.budget or 0)
+        gram = gram.held() if self.max_iter > 1 else gram
+        try:
+            self._epochs(len(samples), lambda order: learner.learn(gram, lesson, order), context)
+        finally:  # what was learned before Ctrl-C is kept
+            self._keep(samples, learner, lesson.radius)
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
+
+    def _takes_parts(self) -> bool:
+        if self._precomputed():
+            raise AttributeError("partial_fit needs samples, but a precomputed matrix gives only their similarities")
+        return True
+
+    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
+        X = self._validated(X, reset=first)
+        samples = self._chosen_kernel(getattr(self, "n_features_in_", 1)).samples(X)
+        codes = self._codes(y, len(samples), reset=False)
+        weight = self._weights(sample_weight, codes)
+        if first:
+            self.kernel_ = self._chosen_kernel(getattr(self, "n_features_in_", 1)).resolve(samples)
+            outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+            self.radius_, self._learner = 0.0, Support.empty(0, outputs, self.budget or 0)
+            self._pool: Samples | None = None
+        mistakes = 0
+        for start in range(0, len(samples), PART):
+            part = np.arange(start, min(start + PART, len(samples)))
+            mistakes += self._part(samples.take(part), codes[part], weight[part])
+        return mistakes
+
+    def _part(self, samples: Samples, codes: Positions, weight: Array) -> int:
+        """One pass over a part of a stream: a pool of the support so far and of this part."""
+        known = 0 if self._pool is None else len(self._pool)
+        pool = samples if self._pool is None else self._pool.joined(samples)
+        gram = self.kernel_.gram(pool, budget=0)
+        radius = max(largest(gram.diag()[known:][weight > 0]), self.radius_**2)
+        none = np.zeros(known)
+        lesson = Lesson(
+            np.concatenate([none.astype(np.int64), codes]), np.concatenate([none, weight]), len(self.classes_), radius
+        )
+        learner = self._learner.widened(len(samples))
+        mistakes = learner.learn(gram, lesson, np.arange(known, len(pool)))
+        self._keep(pool, learner, radius)
+        return int(mistakes.sum())
+
+    def _keep(self, pool: Samples, learner: Support, radius: float) -> None:
+        """The support, from which ``partial_fit`` goes on, and the function."""
+        self._learner = learner.kept()
+        self._pool = pool.take(learner.support) if len(learner.support) else None
+        self.radius_ = float(np.sqrt(radius))
+        a, b = self._learner.averaged() if self.averaged else (self._learner.coefficients, self._learner.bias)
+        spanning = pool.take(np.arange(1)) if self._pool is None else self._pool
+        a = a if len(a) else np.zeros((1, len(b)))  # the zero function, too, has samples
+        self.expansion_ = (
+            Expansion(self.kernel_, spanning, a[:, 0], np.asarray(b[0]))
+            if len(b) == 1
+            else Expansion(self.kernel_, spanning, a, b.copy())
+        )
+
+    def decision_function(self, X: Any) -> Array:
+        """The value f(x) of every sample: positive for the second of two classes; of more, one column per class."""
+        check_is_fitted(self)
+        return self.expansion_(self._validated(X, reset=False))

@@ -1,0 +1,343 @@
+"""Least mean squares: gradient steps for a function of a kernel's space, f = sum_i a_i k(x_i, .), on
+
+    1/2 sum_i w_i (y_i - f(x_i))^2 + 1/2 alpha |f|^2          e = w (y - f) - alpha a          a <- a + step e
+
+with all rows at a time, or with some: the coefficients of a batch change by its own e. Where k has an explicit map phi,
+f = theta'phi and the same step is theta <- theta + step phi'e: primal and dual make the same functions, and differ in
+what is kept. Nothing is factored or stored but a few vectors (Widrow and Hoff, "Adaptive switching circuits", 1960).
+
+The step must lie below 2 / L, with L the largest eigenvalue of the rule, which Lanczos finds from a few products; for
+batches of m of n rows L is about k + (m - 1) (L of all) / n, k the largest k(x, x) (Ma, Bassily and Belkin, ICML 2018).
+With ``step=None`` and all rows, every step and its momentum are those that together lower the objective most: the
+method of conjugate gradients (Hestenes and Stiefel, 1952).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from mercer.gram import Gram
+from mercer.kernels.leaf import TINY
+from mercer.problem import Vector
+from mercer.samples.base import Array
+from mercer.validity.spectrum import lanczos
+
+Positions = NDArray[np.int64]
+
+#: Products with the matrix that are spent on its largest eigenvalue.
+EIGENVALUE_STEPS = 20
+
+
+class StepError(ValueError):
+    """A step so large that the iteration would diverge."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is to be learned: targets of shape (rows, outputs), weights of the rows, and the penalty alpha.
+
+    Rows of weight 0 are not learned from; f is known there all the same, and ``held`` are those it is judged by.
+    """
+
+    y: Vector
+    weight: Vector
+    alpha: float = 0.0
+    held: Positions | None = None
+
+    def error(self, f: Vector) -> float:
+        """The weighted mean square of y - f."""
+        return float(self.weight @ np.square(self.y - f).mean(axis=1) / self.weight.sum())
+
+
+class Space(Protocol):
+    """How functions of the kernel's space are kept while they are learned in batches, and multiplied with K."""
+
+    def __len__(self) -> int: ...
+    def product(self, v: Vector) -> Vector:
+        """K v."""
+
+    def diag(self) -> Vector:
+        """k(x, x) of every row."""
+
+    def begin(self, outputs: int) -> None:
+        """Sets f to zero."""
+
+    def move(self, rows: Positions, change: Vector) -> None:
+        """Adds to the coefficients of these rows."""
+
+    def at(self, rows: Positions) -> Vector:
+        """The values of f at these rows."""
+
+
+class Coefficients:
+    """Functions by their coefficients, one per row of a Gram matrix: the dual."""
+
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+
+    def __len__(self) -> int:
+        return len(self.gram)
+
+    def product(self, v: Vector) -> Vector:
+        return np.asarray(self.gram @ v)
+
+    def diag(self) -> Vector:
+        return self.gram.diag().astype(np.float64)
+
+    def begin(self, outputs: int) -> None:
+        self.a = np.zeros((len(self), outputs))
+
+    def move(self, rows: Positions, change: Vector) -> None:
+        self.a[rows] += change
+
+    def at(self, rows: Positions) -> Vector:
+        return np.asarray(self.gram.pairs.block(rows, slice(0, len(self))) @ self.a)
+
+
+class Features:
+    """Functions by their weights theta, one per column of an explicit map of the rows: the primal."""
+
+    def __init__(self, phi: Array) -> None:
+        self.phi = phi
+
+    def __len__(self) -> int:
+        return len(self.phi)
+
+    def product(self, v: Vector) -> Vector:
+        return np.asarray(self.phi @ (self.phi.T @ v))
+
+    def diag(self) -> Vector:
+        return np.asarray(np.einsum("ij,ij->i", self.phi, self.phi, dtype=np.float64))
+
+    def begin(self, outputs: int) -> None:
+        self.theta = np.zeros((self.phi.shape[1], outputs))
+
+    def move(self, rows: Positions, change: Vector) -> None:
+        self.theta += self.phi[rows].T @ change
+
+    def at(self, rows: Positions) -> Vector:
+        return np.asarray(self.phi[rows] @ self.theta)
+
+
+class Nystrom:
+    """Makes all directions of a subsample's span learn at the same pace, so that the step may suit the others.
+
+    Gradients g become P g with P = mu (Pi T Pi + mu)^-1, T = sum_i w_i k(x_i, .) k(x_i, .)' and Pi the projection on
+    the span of the subsample s. In coefficients, only those of s change: by -C (K g)_s with
+    C = L'^-1 (1 - mu (A + mu)^-1) L^-1, K_ss = L L' and A = L^-1 (K_s W K_s') L'^-1 (as EigenPro does for leading
+    eigenvectors: Ma and Belkin, "Kernel machines that adapt to GPUs for effective large batch training", 2019; and
+    Rudi, Carratino, Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017).
+    """
+
+    def __init__(self, gram: Gram, target: Target, some: Positions) -> None:
+        self.some = some
+        sub = gram.samples.take(some)
+        self.pairs = gram.kernel.bind(gram.samples, sub)
+        own = gram.kernel.bind(sub, sub).dense().astype(np.float64)
+        self.mu = target.alpha + float(own.diagonal().mean())
+        # What is added to K_ss keeps coefficients small; P stays between 0 and 1, and the descent leads to the same f.
+        ridge = max(1e-6, 10 * len(some) * float(np.finfo(gram.dtype).eps)) * float(own.diagonal().max())
+        try:
+            self.lower = np.linalg.cholesky(own + ridge * np.eye(len(some)))
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"a preconditioner needs a positive semi-definite kernel, but {gram.kernel} is not on these samples; "
+                "use precondition=0, or mercer.kernels.repair"
+            ) from None
+        moments = np.zeros((len(some), len(some)))
+        for rows in np.array_split(np.arange(len(gram)), max(1, len(gram) // 1024)):
+            block = self.pairs.block(rows, slice(0, len(some))).astype(np.float64, copy=False)
+            moments += block.T @ (target.weight[rows, None] * block)
+        half = solve_triangular(self.lower, moments, lower=True)
+        A = solve_triangular(self.lower, half.T, lower=True)
+        self.factor = cho_factor(A + self.mu * np.eye(len(some)), lower=True)
+
+    def correction(self, values: Vector) -> Vector:
+        """What is added to the coefficients of the subsample, from K g there."""
+        inner = solve_triangular(self.lower, values, lower=True)
+        inner -= self.mu * cho_solve(self.factor, inner)
+        return np.asarray(-solve_triangular(self.lower, inner, lower=True, trans=1))
+
+    def applied(self, g: Vector, Kg: Vector) -> tuple[Vector, Vector]:
+        """P g and K P g, from g and K g."""
+        change = self.correction(Kg[self.some])
+        moved = g.copy()
+        moved[self.some] += change
+        return moved, Kg + self.pairs.product(change)
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where the steps have led: the coefficients, and the way there.
+
+    ``errors`` are the weighted mean squares of y - f of every pass over the data (after it, or in batches as they were
+    met), ``held`` those of the rows it is judged by, after it. ``step`` was taken at each turn, 0 if it varied;
+    ``limit`` it had to stay below, infinite if unknown.
+    """
+
+    coefficients: Vector
+    errors: tuple[float, ...]
+    held: tuple[float, ...]
+    step: float
+    limit: float
+    converged: bool
+
+    @property
+    def iterations(self) -> int:
+        return len(self.errors)
+
+
+@dataclass(frozen=True)
+class LMS:
+    """Takes gradient steps until the gradient is at most ``tol`` of its first length, or ``max_iter`` passes are done.
+
+    ``step=None`` chooses, as the module says. ``batch`` rows are used at a time, all if None. With held rows, it ends
+    when their error has not fallen for ``patience`` passes, and returns to where that was least. ``progress`` is told
+    the pass and its errors; if it returns True, the descent ends there.
+
+    >>> import numpy as np
+    >>> target = Target(np.array([[1.0], [2.0]]), np.ones(2), alpha=1.0)
+    >>> LMS(step=0.1).solve(Features(np.eye(2)), target).coefficients.round(4).ravel()
+    array([0.5, 1. ])
+    """
+
+    step: float | None = None
+    batch: int | None = None
+    max_iter: int = 1000
+    tol: float = 1e-6
+    patience: int = 5
+    seed: int = 0
+    progress: Callable[[int, float, float | None], bool] | None = None
+
+    def solve(self, space: Space, target: Target, precondition: Nystrom | None = None) -> Descent:
+        step, limit = self._step(space, target, precondition)
+        path = Path(self, target)
+        if self.batch is None:
+            self._whole(space, target, precondition, step, path)
+        else:
+            self._batches(space, target, precondition, step, path)
+        return Descent(path.best, tuple(path.errors), tuple(path.held), step, limit, path.converged)
+
+    def _step(self, space: Space, target: Target, precondition: Nystrom | None) -> tuple[float, float]:
+        """The step, 0 for one that varies, and the limit it must stay below."""
+        if self.batch is None and self.step is None:
+            return 0.0, np.inf
+        root = np.sqrt(target.weight)
+
+        def product(v: Vector) -> Vector:
+            g = (root * v)[:, None]
+            Kg = space.product(g)
+            return np.asarray(root * (Kg if precondition is None else precondition.applied(g, Kg)[1])[:, 0])
+
+        largest = max(lanczos(product, len(space), EIGENVALUE_STEPS).largest, TINY)
+        if self.batch is not None:
+            own = float((target.weight * space.diag()).max())
+            largest = min(largest, own + (self.batch - 1) * largest / np.count_nonzero(target.weight))
+        limit = 2 / (largest + target.alpha)
+        if self.step is not None and not self.step < limit:
+            raise StepError(
+                f"step={self.step:.6g} is too large: the iteration diverges unless it is below {limit:.6g} = 2 / "
+                f"{largest + target.alpha:.6g}, the largest eigenvalue here; give a smaller step, or step='auto'"
+            )
+        return (limit / 2 if self.step is None else self.step), limit
+
+    def _whole(self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path) -> None:
+        """All rows at a time: one product with K per step, from which f, the gradient and the best step follow."""
+        a, f = np.zeros_like(target.y), np.zeros_like(target.y)
+        p = Kp = np.zeros_like(target.y)  # the direction of conjugate gradients
+        before = None
+        while not path.ended:
+            e = target.weight[:, None] * (target.y - f) - target.alpha * a
+            Ke = space.product(e)
+            if path.flat(inner(e, Ke)):
+                break
+            z, Kz = (e, Ke) if precondition is None else precondition.applied(e, Ke)
+            if step:
+                a, f = a + step * z, f + step * Kz
+            else:
+                slope = inner(e, Kz)
+                momentum = 0.0 if before is None else ratio(slope, before)
+                p, Kp = z + momentum * p, Kz + momentum * Kp
+                curvature = inner(target.weight[:, None] * Kp, Kp) + target.alpha * inner(p, Kp)
+                length = ratio(slope, curvature)
+                a, f, before = a + length * p, f + length * Kp, slope
+            path.passed(a, target.error(f), None if target.held is None else f[target.held])
+
+    def _batches(self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path) -> None:
+        """Some rows at a time, in a new random order at every pass; f is asked for at these rows only."""
+        assert self.batch is not None
+        rng = np.random.default_rng(self.seed)
+        rows = np.flatnonzero(target.weight)
+        a, outputs = np.zeros_like(target.y), target.y.shape[1]
+        space.begin(outputs)
+        while not path.ended:
+            f, squares = target.y.copy(), np.zeros(outputs)
+            for batch in np.array_split(rng.permutation(rows), -(-len(rows) // self.batch)):
+                f[batch] = space.at(batch)
+                e = target.weight[batch, None] * (target.y[batch] - f[batch]) - target.alpha * a[batch]
+                squares += np.square(e).sum(axis=0)
+                space.move(batch, step * e)
+                a[batch] += step * e
+                if precondition is not None:
+                    block = precondition.pairs.block(batch, slice(0, len(precondition.some)))
+                    change = step * precondition.correction(block.T @ e)
+                    space.move(precondition.some, change)
+                    a[precondition.some] += change
+            path.passed(a.copy(), target.error(f), None if target.held is None else space.at(target.held))
+            if path.flat(squares):
+                break
+
+
+class Path:
+    """The way of a descent: its errors so far, when it ends, and the coefficients where it was best."""
+
+    def __init__(self, solver: LMS, target: Target) -> None:
+        self.solver, self.target = solver, target
+        self.errors: list[float] = []
+        self.held: list[float] = []
+        self.ended = self.converged = False
+        self.first: Vector | None = None
+        self.best = np.zeros_like(target.y)
+
+    def flat(self, squares: Vector) -> bool:
+        """Whether the gradient, given by the squares of its lengths, is short enough against the first one seen."""
+        self.first = squares if self.first is None else self.first
+        if (squares < -1e-6 * np.abs(self.first)).any():
+            raise ValueError(
+                "the kernel is not positive semi-definite on these samples, so that gradient steps lead nowhere; "
+                "mercer.kernels.repair makes it so"
+            )
+        self.converged = bool((squares <= self.solver.tol**2 * self.first).all())
+        return self.converged
+
+    def passed(self, a: Vector, error: float, held: Vector | None) -> None:
+        """Takes note of the end of a pass: coefficients, the error, and f at the rows it is judged by."""
+        if not np.isfinite(error):
+            raise FloatingPointError("the iteration has diverged; give a smaller step, or step='auto'")
+        self.errors.append(error)
+        if held is None:
+            self.best = a
+        else:
+            self.held.append(float(np.square(self.target.y[self.target.held] - held).mean()))
+            if self.held[-1] == min(self.held):
+                self.best = a
+            self.ended = self.converged = len(self.held) - int(np.argmin(self.held)) > self.solver.patience
+        judged = self.held[-1] if self.held else None
+        stop = self.solver.progress and self.solver.progress(len(self.errors), error, judged)
+        self.ended = bool(self.ended or stop or len(self.errors) >= self.solver.max_iter)
+
+
+def inner(u: Vector, v: Vector) -> Vector:
+    """The inner product of every column of u with that of v."""
+    return np.asarray(np.einsum("ij,ij->j", u, v))
+
+
+def ratio(above: Any, below: Any) -> Vector:
+    """above / below, and 0 where there is nothing left to divide by."""
+    return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below > 0))

@@ -1,0 +1,164 @@
+"""Rosenblatt's perceptron, on-line and driven by mistakes: for weights of vectors, and for coefficients of a kernel.
+
+    if y f(x) <= 0:   w <- w + s y x         b <- b + s y R^2     f(x) = w'x + b
+    the same in a kernel's space:   a_i <- a_i + s y              f(x) = sum_i a_i k(x_i, x) + b
+
+with s the weight of the example and R^2 the largest k(x, x). One function per output, one class against the rest, all
+from the same examples. The loops over examples are in ``native/solvers/perceptron.cpp``. Kernel values reach them in
+blocks: those of some examples against the support and among themselves, which is all that the rule asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _native
+from mercer.gram import Gram
+from mercer.problem import Vector
+from mercer.samples import SparseVectors, Vectors
+
+Positions = NDArray[np.int64]
+
+#: A block of kernel values takes about this many bytes ...
+BLOCK_BYTES = 16 * 2**20
+#: ... and its examples are at least and at most so many.
+FEWEST, MOST = 64, 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What is to be learned: per row the number of its class, and its weight, by which steps are multiplied.
+
+    Of two classes there is one output, positive for class 1; of more, one for each. Rows without weight are skipped.
+    ``radius`` is R^2.
+    """
+
+    label: Positions
+    weight: Vector
+    classes: int
+    radius: float
+
+    @property
+    def outputs(self) -> int:
+        return 1 if self.classes == 2 else self.classes
+
+
+class Weights:
+    """The functions w'x + b, as they learn: one row of ``weights`` per output, the bias last.
+
+    >>> import numpy as np
+    >>> X = Vectors(np.array([[2.0], [3.0], [-1.0]]))
+    >>> lesson, learner = Lesson(np.array([1, 1, 0]), np.ones(3), 2, 9.0), Weights(1, 1)
+    >>> [int(learner.learn(X, lesson, np.arange(3)).sum()) for _ in range(2)], learner.weights
+    ([2, 0], array([[3., 0.]]))
+    """
+
+    def __init__(self, outputs: int, columns: int) -> None:
+        self.weights = np.zeros((outputs, columns + 1))
+
+    def learn(self, x: Vectors | SparseVectors, lesson: Lesson, order: Positions) -> Positions:
+        """One pass over rows in this order; returns the mistakes of every output."""
+        mistakes = np.zeros(lesson.outputs, dtype=np.int64)
+        order = order[lesson.weight[order] > 0]
+        _native.perceptron_pass(x.rows(), order, lesson.label, lesson.weight, lesson.radius, self.weights, mistakes)
+        return mistakes
+
+
+@dataclass(eq=False)
+class Support:
+    """The functions sum_i a_i k(x_i, x) + b, as they learn: coefficients of a pool of samples, one column per output.
+
+    ``support`` numbers the samples whose coefficients are not all zero, the oldest first; if ``budget`` is not 0, there
+    are never more than that: the one whose removal changes f least, of least sum_c a_ic^2 k(x_i, x_i), makes room for
+    the next. ``late`` holds what the average over all functions so far needs, ``clock`` how many these are.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> lesson = Lesson(np.array([1, 1, 0]), np.ones(3), 2, 9.0)
+    >>> learner = Support.empty(3, 1)
+    >>> gram = Linear().gram([[2.0], [3.0], [-1.0]])
+    >>> [int(learner.learn(gram, lesson, np.arange(3)).sum()) for _ in range(2)], learner.coefficients.ravel()
+    ([2, 0], array([ 1.,  0., -1.]))
+    """
+
+    coefficients: Vector
+    late: Vector
+    bias: Vector
+    late_bias: Vector
+    support: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    clock: int = 0
+    budget: int = 0
+
+    @classmethod
+    def empty(cls, pool: int, outputs: int, budget: int = 0) -> Support:
+        """The zero functions on a pool of so many samples."""
+        a, b = np.zeros((pool, outputs)), np.zeros(outputs)
+        return cls(a, a.copy(), b, b.copy(), budget=budget)
+
+    def kept(self) -> Support:
+        """The same functions on a pool of their support alone."""
+        some = self.support
+        return replace(self, coefficients=self.coefficients[some], late=self.late[some], support=np.arange(len(some)))
+
+    def widened(self, samples: int) -> Support:
+        """The same functions on a pool of so many samples more."""
+        more = np.zeros((samples, len(self.bias)))
+        return replace(
+            self, coefficients=np.concatenate([self.coefficients, more]), late=np.concatenate([self.late, more])
+        )
+
+    def averaged(self) -> tuple[Vector, Vector]:
+        """Coefficients and bias of the mean of the functions after every example so far."""
+        time = max(self.clock, 1)
+        return self.coefficients - self.late / time, self.bias - self.late_bias / time
+
+    def learn(self, gram: Gram, lesson: Lesson, order: Positions) -> Positions:
+        """One pass over samples of the pool, whose matrix is ``gram``, in this order; the mistakes of every output."""
+        mistakes = np.zeros(lesson.outputs, dtype=np.int64)
+        diagonal = gram.diag().astype(np.float64)
+        order = order[lesson.weight[order] > 0]
+        start = 0
+        while start < len(order):
+            height = BLOCK_BYTES // (gram.dtype.itemsize * (len(self.support) + MOST))
+            chunk = order[start : start + min(max(height, FEWEST), MOST)]
+            self._learn(gram, lesson, chunk, diagonal, mistakes)
+            start += len(chunk)
+        return mistakes
+
+    def _learn(self, gram: Gram, lesson: Lesson, chunk: Positions, diagonal: Vector, mistakes: Positions) -> None:
+        known = len(self.support)
+        columns = np.concatenate([self.support, chunk])
+        place = np.full(len(self.coefficients), -1)
+        place[self.support] = np.arange(known)
+        own = np.where(place[chunk] >= 0, place[chunk], known + np.arange(len(chunk)))
+        a, late = np.zeros((len(columns), lesson.outputs)), np.zeros((len(columns), lesson.outputs))
+        a[:known], late[:known] = self.coefficients[self.support], self.late[self.support]
+        _native.kernel_perceptron_pass(
+            np.ascontiguousarray(gram.block(chunk, columns)),
+            own,
+            diagonal[columns],
+            lesson.label[chunk],
+            lesson.weight[chunk],
+            lesson.radius,
+            self.budget,
+            self.clock,
+            a,
+            late,
+            self.bias,
+            self.late_bias,
+            mistakes,
+        )
+        self.clock += len(chunk)
+        self.coefficients[self.support], self.late[self.support] = a[:known], late[:known]
+        added = known + np.flatnonzero(a[known:].any(axis=1))
+        self.coefficients[columns[added]], self.late[columns[added]] = a[added], late[added]
+        self.support = columns[np.flatnonzero(a.any(axis=1))]
+
+
+def largest(squares: Any) -> float:
+    """R^2 from the values of k(x, x), which an indefinite kernel may make negative."""
+    return max(float(np.max(squares, initial=0.0)), 0.0)

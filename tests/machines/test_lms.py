@@ -1,0 +1,275 @@
+"""LMS and KernelLMS: one rule in two spaces, its step and the spectrum, its limit, early stopping, and its pace."""
+
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import LMS, KernelLMS, KernelRidge
+from mercer.gram import Gram
+from mercer.kernels import (
+    Categorical,
+    Custom,
+    FeatureMap,
+    FeaturesError,
+    Gaussian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Quadratic,
+    Sigmoid,
+)
+from mercer.solvers.lms import StepError
+
+X, y = load_diabetes(return_X_y=True)
+X, y = scale(X[:200]), scale(y[:200])
+Y = np.stack([y, np.sin(3 * y)], axis=1)
+WEIGHTS = "an iteration that stops within tol comes close to the same optimum, not to the same digits"
+
+
+def quiet(machine, *data):
+    """A fit that is meant to end early."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return machine.fit(*data)
+
+
+def expected_failures(estimator):
+    if estimator.tol < 1e-6:
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
+        "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
+    }
+
+
+@parametrize_with_checks(
+    [
+        LMS(alpha=0.1, tol=1e-11),
+        LMS(early_stopping=True, validation_fraction=0.3, batch_size=10, max_iter=30),
+        KernelLMS(alpha=0.1, tol=1e-11),
+        KernelLMS(alpha=0.1, precondition=20, batch_size=16, max_iter=50),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+# -- one rule -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("targets", [y, Y], ids=["one", "two"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_it_is_the_lectures_rule(alpha, weighted, targets):
+    kernel, step = Gaussian(3.0), 0.01
+    weight = np.linspace(0.5, 1.5, len(y)) if weighted else np.ones(len(y))
+    K = kernel(X)
+    w = weight if targets.ndim == 1 else weight[:, None]
+    beta = np.zeros(targets.shape)
+    for _ in range(7):
+        beta = beta + step * (w * (targets - K @ beta) - alpha * beta)
+    machine = quiet(KernelLMS(kernel, alpha=alpha, step=step, max_iter=7), X, targets, weight if weighted else None)
+    np.testing.assert_allclose(machine.dual_coef_, beta, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(machine.predict(X), K @ beta, rtol=1e-9, atol=1e-12)
+    assert machine.n_iter_ == 7
+
+
+@pytest.mark.parametrize("passes", [1, 2, 5])
+@pytest.mark.parametrize("parameters", [dict(step=1e-5), dict(), dict(batch_size=32), dict(batch_size=1, step=1e-4)])
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), FeatureMap(Quadratic())])
+@pytest.mark.parametrize("alpha", [0.0, 5.0])
+def test_primal_and_dual_make_the_same_functions(kernel, parameters, passes, alpha):
+    parameters = dict(parameters, alpha=alpha, max_iter=passes, tol=0.0)
+    primal, dual = (quiet(machine(kernel, **parameters), X, Y) for machine in (LMS, KernelLMS))
+    np.testing.assert_allclose(primal.predict(X), dual.predict(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(primal.errors_, dual.errors_, rtol=1e-6)
+    np.testing.assert_allclose(primal.expansion_(X), primal.predict(X), rtol=1e-6, atol=1e-7)
+    assert primal.coef_.shape == (2, kernel.features(X).shape[1])
+
+
+def test_a_batch_of_all_rows_is_no_batch():
+    whole, batch = (quiet(KernelLMS(step=0.01, batch_size=b, max_iter=5), X, y) for b in (None, len(y)))
+    np.testing.assert_array_equal(whole.dual_coef_, batch.dual_coef_)
+
+
+# -- the step and the spectrum --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precondition", [0, 30])
+@pytest.mark.parametrize("alpha", [0.0, 3.0])
+def test_the_limit_of_the_step_is_where_it_diverges(alpha, precondition):
+    kernel = Gaussian(3.0)
+    given = dict(alpha=alpha, precondition=precondition, tol=0.0)
+    limit = quiet(KernelLMS(kernel, step=1e-3, max_iter=1, **given), X, y).largest_step_
+    if not precondition:
+        assert limit == pytest.approx(2 / (np.linalg.eigvalsh(kernel(X))[-1] + alpha), rel=1e-6)
+    below = quiet(KernelLMS(kernel, step=0.98 * limit, max_iter=400, **given), X, y)
+    assert below.errors_[-1] < below.errors_[0]
+    with pytest.raises(StepError, match=f"unless it is below {limit:.4g}"[:-1]):
+        KernelLMS(kernel, step=limit * 1.001, **given).fit(X, y)
+    if not precondition:  # the check is no caution: beyond the limit the rule does diverge
+        K, beta = kernel(X), np.zeros(len(y))
+        for _ in range(400):
+            beta += 1.05 * limit * (y - K @ beta - alpha * beta)
+        assert np.abs(K @ beta - y).max() > 1e3
+
+
+def test_the_step_is_checked_in_the_primal_and_for_batches():
+    with pytest.raises(StepError, match="too large"):
+        LMS(step=0.1).fit(X, y)
+    one = quiet(KernelLMS(Gaussian(3.0), step=1.9, batch_size=1, max_iter=3), X, y)
+    assert one.largest_step_ == pytest.approx(2.0)  # of single samples with k(x, x) = 1
+    with pytest.raises(StepError, match="below 2 "):
+        KernelLMS(Gaussian(3.0), step=2.0, batch_size=1).fit(X, y)
+    batches = quiet(KernelLMS(Gaussian(3.0), batch_size=20, max_iter=50), X, y)
+    assert one.largest_step_ > batches.largest_step_ == 2 * batches.step_
+    assert batches.errors_[-1] < batches.errors_[0]
+
+
+# -- where it leads -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        dict(step=0.01, max_iter=10_000),
+        dict(),
+        dict(precondition=50),
+        dict(batch_size=20, max_iter=1000),
+        dict(batch_size=20, precondition=50, max_iter=1000),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_converges_to_ridge(parameters, weighted):
+    x, targets, kernel = X[:60], Y[:60], Gaussian(3.0)
+    weight = np.linspace(0.2, 1.0, len(x)) if weighted else None
+    ridge = KernelRidge(alpha=0.5, kernel=kernel).fit(x, targets, weight)
+    machine = KernelLMS(kernel, alpha=0.5, tol=1e-9, **parameters).fit(x, targets, weight)
+    np.testing.assert_allclose(machine.predict(X), ridge.predict(X), atol=1e-6)
+    assert [c.primal for c in machine.certificate_] == pytest.approx([c.primal for c in ridge.certificate_], rel=1e-6)
+    if "max_iter" in parameters:  # conjugate gradients find f, in which some coefficients hardly matter
+        np.testing.assert_allclose(machine.dual_coef_, ridge.dual_coef_, atol=1e-5)
+
+
+def test_a_certificate_says_how_close_the_coefficients_are():
+    machine = KernelLMS(Gaussian(3.0), alpha=2.0, step=0.01, tol=1e-7, max_iter=10_000).fit(X[:60], y[:60])
+    residual = y[:60] - machine.predict(X[:60]) - 2.0 * machine.dual_coef_
+    assert machine.certificate_.violation == pytest.approx(np.abs(residual).max(), rel=1e-3)
+    assert machine.certificate_.gap < 1e-4 * machine.certificate_.primal
+    assert machine.certificate_.iterations == machine.n_iter_
+
+
+def test_without_a_penalty_it_interpolates_or_fits_least_squares():
+    kernel = Gaussian(1.0)
+    machine = KernelLMS(kernel, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(machine.predict(X), y, atol=1e-6)
+    np.testing.assert_allclose(machine.dual_coef_, np.linalg.solve(kernel(X), y), atol=1e-5)
+    theta = LMS(tol=1e-10).fit(X, y).coef_
+    np.testing.assert_allclose(theta, np.linalg.lstsq(X, y)[0], atol=1e-7)
+    singular = KernelLMS("linear", tol=1e-10).fit(X, y)  # of rank 10: f converges
+    np.testing.assert_allclose(singular.predict(X), X @ theta, atol=1e-7)
+
+
+def test_early_stopping():
+    rng = np.random.default_rng(0)
+    noisy = y + rng.standard_normal(len(y))
+    machine = KernelLMS(Gaussian(1.5), tol=0.0, early_stopping=True, validation_fraction=0.2).fit(X, noisy)
+    best = np.argmin(machine.validation_errors_)
+    assert machine.n_iter_ == best + 6
+    assert len(machine.expansion_) <= 160  # held-out samples have no coefficients
+    again = quiet(clone(machine).set_params(max_iter=int(best) + 1, n_iter_no_change=100), X, noisy)
+    np.testing.assert_allclose(again.dual_coef_, machine.dual_coef_)
+    held = np.flatnonzero(machine.dual_coef_ == 0)
+    assert len(held) == 40
+    error = np.mean((machine.predict(X[held]) - noisy[held]) ** 2)
+    assert error == pytest.approx(machine.validation_errors_.min())
+    with pytest.raises(ValueError, match="leaves none"):
+        KernelLMS(early_stopping=True).fit(X[:1], y[:1])
+
+
+def test_a_preconditioner_saves_passes():
+    plain, fast = (KernelLMS(Gaussian(3.0), alpha=0.01, precondition=p, tol=1e-6).fit(X, y) for p in (0, 100))
+    assert fast.n_iter_ < 0.5 * plain.n_iter_
+    np.testing.assert_allclose(fast.predict(X), plain.predict(X), atol=1e-3)
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        KernelLMS(Sigmoid(1.0, -1.0), precondition=50).fit(X, y)
+
+
+def test_unfinished_fits_warn():
+    with pytest.warns(ConvergenceWarning, match="after 2 passes"):
+        machine = KernelLMS(max_iter=2).fit(X, y)
+    assert not machine.certificate_.converged
+
+
+# -- data -----------------------------------------------------------------------------------------------------------
+
+
+def test_any_kernel_and_any_data():
+    frame = pd.DataFrame({"x": X[:, 2], "sex": np.where(X[:, 1] > 0, "f", "m")})
+    kernel = Gaussian(1.0).on("x") * Categorical().on("sex") + 1
+    np.testing.assert_allclose(
+        KernelLMS(kernel, alpha=1.0, tol=1e-9).fit(frame, y).predict(frame),
+        KernelRidge(kernel=kernel, alpha=1.0).fit(frame, y).predict(frame),
+        atol=1e-6,
+    )
+    words = ["spam", "spa", "ham", "hamlet"]
+    common = Custom(lambda s, t: len(set(s) & set(t)), pairwise=True)
+    assert KernelLMS(common, alpha=0.1).fit(words, [1, 1, 0, 0]).predict(["spas"])[0] > 0.5
+    K = Gaussian(2.0)(X)
+    given = KernelLMS(Precomputed(), alpha=0.1, precondition=40).fit(K, y)
+    np.testing.assert_allclose(given.predict(K), KernelLMS(Gaussian(2.0), alpha=0.1).fit(X, y).predict(X), atol=0.02)
+    sparse = KernelLMS(alpha=0.1, tol=1e-8).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(
+        sparse.predict(sp.csr_array(X)), KernelLMS(alpha=0.1, tol=1e-8).fit(X, y).predict(X), atol=1e-6
+    )
+    with pytest.raises(FeaturesError, match="no finite explicit feature map"):
+        LMS(Gaussian(1.0)).fit(X, y)
+
+
+@pytest.mark.parametrize("parameters", [dict(), dict(precondition=50), dict(batch_size=50, max_iter=500)])
+def test_matrices_that_do_not_fit_are_streamed(parameters, monkeypatch):
+    machine = KernelLMS(Gaussian(2.0), alpha=0.1, tol=1e-8, **parameters)
+    stored = quiet(clone(machine), X, y).predict(X)
+    monkeypatch.setattr(Gram, "held", lambda gram: gram)
+    np.testing.assert_allclose(quiet(machine, X, y).predict(X), stored, atol=1e-8)
+
+
+def test_float32_is_certified_in_float64():
+    machine = KernelLMS(Gaussian(3.0), alpha=1.0, tol=1e-4).fit(X.astype(np.float32), y)
+    exact = KernelRidge(kernel=Gaussian(3.0), alpha=1.0).fit(X, y)
+    np.testing.assert_allclose(machine.predict(X.astype(np.float32)), exact.predict(X), atol=1e-3)
+    assert machine.certificate_.converged
+    assert machine.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-4)
+
+
+def test_progress(capsys):
+    machine = quiet(KernelLMS(verbose=True, max_iter=3, early_stopping=True), X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[-1].startswith(f"KernelLMS pass 3: mean squared error {machine.errors_[-1]:.6g}, ")
+    assert "held-out" in lines[-1]
+
+
+def test_ctrl_c():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            KernelLMS(step=1e-9, max_iter=10**9, tol=0.0).fit(X, y)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
