@@ -3,13 +3,14 @@
 from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import SVC, SVR, KernelLogistic, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 __all__ = [
     "SVC",
     "SVR",
     "Expansion",
     "Gram",
+    "KernelLogistic",
     "KernelRidge",
     "LinearSVC",
     "LinearSVR",

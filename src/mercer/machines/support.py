@@ -163,7 +163,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
                 sys.stdout.write(f"{type(self).__name__} {line(progress)}\n")
             if not watched:
                 return False
-            task = context.subcontext(task_name="smo")
+            task = context.subcontext(task_name="solve")
             metadata = dataclasses.asdict(progress)
             task.call_on_fit_task_begin(estimator=self, metadata=metadata)
             return bool(task.call_on_fit_task_end(estimator=self, metadata=metadata))
