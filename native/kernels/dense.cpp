@@ -14,6 +14,7 @@
 #include "threads/pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -23,6 +24,7 @@ namespace mercer {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+constexpr Index kRows = 256; // of a task that only looks at them
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
@@ -131,7 +133,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     Index height(Index) const override { return isa_.strip; }
 
     std::unique_ptr<Pairs<T>> with_rows(const Source<T>& x) const override {
-        if (words_) return nullptr; // the grid is not known to hold for other rows
+        if (words_ && !on_grid(x)) return nullptr;
         auto other = std::make_unique<DensePairs>(*this);
         other->x_ = x;
         other->frame_ = {other->shift_.empty() ? nullptr : other->shift_.data(),
@@ -140,6 +142,25 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
   private:
+    // Whether other rows have their coordinates exactly on the grid of the columns.
+    bool on_grid(const Source<T>& x) const {
+        const Grid& grid = frame_.grid;
+        std::atomic<bool> off{false};
+        parallel(ceil_div(x.rows, kRows), [&](long t) {
+            T* row = scratch<T>().row.reserve(d_);
+            for (Index i = t * kRows; i < std::min(x.rows, (t + 1) * kRows) && !off; ++i) {
+                x.read(i, row);
+                bool outside = false;
+                for (Index k = 0; k < d_; ++k) {
+                    const T place = (row[k] - T(grid.origin)) * T(1 / grid.step);
+                    outside |= !(place >= 0 && place <= 255) || place != T(int(place));
+                }
+                if (outside) off = true;
+            }
+        });
+        return !off;
+    }
+
     struct RowStrip {
         Index count;
         const T* panels;

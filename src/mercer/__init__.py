@@ -3,7 +3,19 @@
 from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import SVC, SVR, KernelLogistic, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import (
+    SVC,
+    SVR,
+    KernelLogistic,
+    KernelNeighborsClassifier,
+    KernelNeighborsRegressor,
+    KernelRidge,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 
 __all__ = [
     "SVC",
@@ -11,6 +23,8 @@ __all__ = [
     "Expansion",
     "Gram",
     "KernelLogistic",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
     "KernelRidge",
     "LinearSVC",
     "LinearSVR",
