@@ -24,7 +24,6 @@ diabetes, target = load_diabetes(return_X_y=True)
     [
         KernelNeighborsClassifier(),
         KernelNeighborsRegressor(),
-        KernelNeighborsClassifier(kernel="linear", weights="distance"),
         KernelNeighborsClassifier(kernel="precomputed"),
     ]
 )
