@@ -1,16 +1,23 @@
-"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [linear] [online] [ridge] [svm [...]]``."""
+"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [linear] [logistic] ... [svm [options]]``."""
 
 import argparse
 
-from benchmarks import kernels, linear, online, ridge, svm
+from benchmarks import kernels, linear, logistic, neighbors, online, ridge, svm
 from benchmarks.measure import save
 
-NOUNS = {"kernels": kernels, "linear": linear, "online": online, "ridge": ridge}
+NOUNS = {
+    "kernels": kernels,
+    "linear": linear,
+    "logistic": logistic,
+    "neighbors": neighbors,
+    "online": online,
+    "ridge": ridge,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("nouns", nargs="*", help="kernels, linear, online, ridge, svm; all if none is named")
+    parser.add_argument("nouns", nargs="*", help=f"{', '.join(NOUNS)}, svm; all if none is named")
     svm.options(parser)
     chosen = parser.parse_args()
     for noun in chosen.nouns or [*NOUNS, "svm"]:

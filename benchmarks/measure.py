@@ -83,7 +83,7 @@ def load(file: str) -> Any:
     return np.load(Path(DATA) / file, allow_pickle=False)
 
 
-def save(noun: str, rows: list[Row]) -> None:
+def save(noun: str, rows: list[Any]) -> None:
     from mercer import _native
 
     RESULTS.mkdir(exist_ok=True)

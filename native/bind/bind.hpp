@@ -9,3 +9,4 @@ void bind_gram(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_perceptron(nanobind::module_& m);
+void bind_neighbors(nanobind::module_& m);

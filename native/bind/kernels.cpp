@@ -2,9 +2,11 @@
 #include "bind/rows.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
+#include "neighbors/nearest.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -54,7 +56,7 @@ template <class T> Rows<T> sparse_rows(Values<T> values, Indices indices, Positi
 template <class T> class Bound {
   public:
     Bound(Rows<T> x, Rows<T> z, const mercer::Formula& formula, std::optional<Values<double>> shift,
-          std::optional<Values<double>> scale)
+          std::optional<Values<double>> scale, std::optional<std::pair<double, double>> grid)
         : x_(std::move(x)), z_(std::move(z)) {
         const auto d = std::size_t(x_.source.columns);
         if (z_.source.columns != x_.source.columns) throw std::invalid_argument("rows of different lengths");
@@ -62,7 +64,10 @@ template <class T> class Bound {
             throw std::invalid_argument("shift and scale need one entry per column");
         mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
         nb::gil_scoped_release release;
-        frame.grid = mercer::useful_grid<T>(x_.source, z_.source, formula, frame);
+        if (grid)
+            frame.grid = {grid->first, grid->second};
+        else
+            frame.grid = mercer::useful_grid<T>(x_.source, z_.source, formula, frame);
         pairs_ = mercer::bind(x_.source, z_.source, formula, frame);
     }
     // The columns of another, packed once, against other rows.
@@ -81,6 +86,16 @@ template <class T> class Bound {
         const std::vector<Index> first(starts.data(), starts.data() + starts.shape(0));
         nb::gil_scoped_release release;
         mercer::product(*pairs_, rows, columns, weights.data(), outputs, first, out.data());
+    }
+    // The nearest columns of every row; see neighbors/nearest.hpp.
+    void nearest(T scale, Values<T> offset, nb::ndarray<Index, nb::ndim<2>, nb::c_contig, nb::device::cpu> index,
+                 nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu> value) const {
+        const Index rows = x_.source.rows, columns = z_.source.rows, k = Index(index.shape(1));
+        if (Index(offset.shape(0)) != columns || Index(index.shape(0)) != rows || Index(value.shape(0)) != rows ||
+            Index(value.shape(1)) != k || k > columns)
+            throw std::invalid_argument("offset needs an entry per column, index and value k <= columns per row");
+        nb::gil_scoped_release release;
+        mercer::nearest(*pairs_, rows, columns, scale, offset.data(), k, index.data(), value.data());
     }
     void fill(std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) const {
         const Index rows = Index(out.shape(0)), columns = Index(out.shape(1));
@@ -127,6 +142,8 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
         .def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
         .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert())
         .def("product", &Bound<T>::product, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
+        .def("nearest", &Bound<T>::nearest, "scale"_a, "offset"_a.noconvert(), "index"_a.noconvert(),
+             "value"_a.noconvert())
         // None where binding anew costs as little.
         .def(
             "with_rows",
@@ -139,8 +156,11 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
     m.def(
         "bind",
         [](const Rows<T>& x, const Rows<T>& z, const mercer::Formula& f, std::optional<Values<double>> shift,
-           std::optional<Values<double>> scale) { return new Bound<T>(x, z, f, shift, scale); },
-        "x"_a, "z"_a, "formula"_a, "shift"_a.none(), "scale"_a.none());
+           std::optional<Values<double>> scale,
+           std::optional<std::pair<double, double>> grid) { return new Bound<T>(x, z, f, shift, scale, grid); },
+        // A grid (origin, step) says that every coordinate of x and z is origin + step * (0 .. 255); without, one is
+        // looked for.
+        "x"_a, "z"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "grid"_a.none() = nb::none());
     m.def(
         "apply",
         [](const mercer::Formula& f, nb::ndarray<T, nb::c_contig, nb::device::cpu> values) {

@@ -7,4 +7,5 @@ NB_MODULE(_native, m) {
     bind_solvers(m);
     bind_linear(m);
     bind_perceptron(m);
+    bind_neighbors(m);
 }

@@ -14,6 +14,7 @@
 #include "threads/pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -23,6 +24,7 @@ namespace mercer {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+constexpr Index kRows = 256; // of a task that only looks at them
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 

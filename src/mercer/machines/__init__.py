@@ -4,6 +4,8 @@ from mercer.machines.basis import BasisRidge
 from mercer.machines.classify import SVC, NuSVC
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.lms import LMS, KernelLMS
+from mercer.machines.logistic import KernelLogistic
+from mercer.machines.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.machines.novelty import OneClassSVM
 from mercer.machines.perceptron import KernelPerceptron, Perceptron
 from mercer.machines.regress import SVR, NuSVR
@@ -15,6 +17,9 @@ __all__ = [
     "SVR",
     "BasisRidge",
     "KernelLMS",
+    "KernelLogistic",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
     "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeCV",

@@ -1,4 +1,4 @@
-"""What SVC and NuSVC share: several classes by problems of two, votes, and Platt's probabilities."""
+"""What machines for classes share: labels and their weights; and SVC and NuSVC: pairs, votes, Platt's probabilities."""
 
 from __future__ import annotations
 
@@ -33,7 +33,39 @@ GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probab
 was deprecated and will be removed in 1.11."
 
 
-class SupportClassifier(ClassifierMixin, SupportMachine):  # type: ignore[misc]
+class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
+    """A machine whose targets are labels of classes, which may have weights."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SupportMachine._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def _targets(self, y: Any, samples: int) -> Array:
+        labels = y if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU" else checked_labels(y)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
+        self.class_weight_ = np.ones(len(self.classes_))
+        if self.class_weight is not None:
+            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        return codes.astype(np.int64, copy=False)
+
+    def _arranged(self, target: Array, weight: Vector) -> Positions:
+        used = np.flatnonzero(weight > 0)
+        left = np.unique(target[used]) if len(used) < len(weight) else range(len(self.classes_))
+        if len(left) < len(self.classes_):
+            self._refuse_lost_classes(left)
+        return used
+
+    def _refuse_lost_classes(self, left: Any) -> None:
+        if len(left) == 1:
+            raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+        lost = np.delete(self.classes_, left)
+        raise ValueError(f"Invalid input - no sample of class {', '.join(map(str, lost))} has a positive weight.")
+
+
+class SupportClassifier(LabelledMachine):
     """What SVC and NuSVC share: several classes by problems of two, voting, and Platt's probabilities.
 
     One problem per pair of classes, the first of which is positive ("ovo"), or one per class against the rest ("ovr").
@@ -41,9 +73,8 @@ class SupportClassifier(ClassifierMixin, SupportMachine):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SupportMachine._parameter_constraints,
+        **LabelledMachine._parameter_constraints,
         "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
         "random_state": ["random_state"],
@@ -87,28 +118,9 @@ class SupportClassifier(ClassifierMixin, SupportMachine):  # type: ignore[misc]
             )
         return super()._fit(X, y, sample_weight)
 
-    def _targets(self, y: Any, samples: int) -> Array:
-        labels = y if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU" else checked_labels(y)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
-        self.class_weight_ = np.ones(len(self.classes_))
-        if self.class_weight is not None:
-            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
-        return codes.astype(np.int64, copy=False)
-
     def _arranged(self, target: Array, weight: Vector) -> Positions:
-        used = np.flatnonzero(weight > 0)
-        left = np.unique(target[used]) if len(used) < len(weight) else range(len(self.classes_))
-        if len(left) < len(self.classes_):
-            self._refuse_lost_classes(left)
+        used = super()._arranged(target, weight)
         return used[np.argsort(target[used], kind="stable")] if self._pairs() else used
-
-    def _refuse_lost_classes(self, left: Any) -> None:
-        if len(left) == 1:
-            raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
-        lost = np.delete(self.classes_, left)
-        raise ValueError(f"Invalid input - no sample of class {', '.join(map(str, lost))} has a positive weight.")
 
     def _pairs(self) -> list[tuple[int, int]]:
         """The pairs of classes that have a problem each, if there are more than two classes to pair."""

@@ -158,7 +158,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return None
 
         def report(progress: Progress) -> bool:
-            return tell(self, context, "smo", line(progress), dataclasses.asdict(progress))
+            return tell(self, context, "solve", line(progress), dataclasses.asdict(progress))
 
         return report
 

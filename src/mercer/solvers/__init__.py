@@ -4,8 +4,10 @@ from typing import Protocol
 
 from mercer.gram import Gram
 from mercer.problem import Problem
+from mercer.solvers.basis import ImportVectors
 from mercer.solvers.certificate import Certificate, Solution, certify
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.newton import Newton
 from mercer.solvers.qp import QP
 from mercer.solvers.smo import SMO, NotSeparableError, Progress, SolverInterrupted
 
@@ -21,6 +23,8 @@ __all__ = [
     "SMO",
     "Certificate",
     "Cholesky",
+    "ImportVectors",
+    "Newton",
     "NotSeparableError",
     "Progress",
     "Solution",
