@@ -188,7 +188,8 @@ class Columns:
     def unit(self) -> float:
         """A power of two about the size of the vectors, so that nothing under- or overflows."""
         largest = max(float(np.abs(self._moved(self.array[rows])).max()) for rows in self.parts())
-        return 2.0 ** min(int(np.ceil(np.log2(largest))), 1000) if 0 < largest < np.inf else 1.0
+        exponent = min(int(np.ceil(np.log2(largest))), 1000) if 0 < largest < np.inf else 0
+        return float(2.0**exponent)
 
     @property
     def share(self) -> float:

@@ -224,7 +224,7 @@ def test_expansion_is_the_machine():
 def test_in_a_grid_search():
     X, y = iris
     search = GridSearchCV(
-        KernelLogistic(kernel=Gaussian(1.0)), {"kernel__sigma": [1.0, 3.0]}, cv=3, scoring="neg_log_loss"
+        KernelLogistic(C=100.0, kernel=Gaussian(1.0)), {"kernel__sigma": [1.0, 3.0]}, cv=3, scoring="neg_log_loss"
     )
     assert search.fit(X, y).best_score_ > -0.2
 
