@@ -65,6 +65,9 @@ class Space(Protocol):
     def diag(self) -> Vector:
         """k(x, x) of every row."""
 
+    def rounding(self) -> float:
+        """What rounding may add to e'Ke, for |e| = 1."""
+
     def begin(self, outputs: int) -> None:
         """Sets f to zero."""
 
@@ -90,6 +93,9 @@ class Coefficients:
     def diag(self) -> Vector:
         return self.gram.diag().astype(np.float64)
 
+    def rounding(self) -> float:
+        return rounding(self.gram.dtype, self.diag())
+
     def begin(self, outputs: int) -> None:
         self.a = np.zeros((len(self), outputs))
 
@@ -114,6 +120,9 @@ class Features:
 
     def diag(self) -> Vector:
         return np.asarray(np.einsum("ij,ij->i", self.phi, self.phi, dtype=np.float64))
+
+    def rounding(self) -> float:
+        return rounding(self.phi.dtype, self.diag())
 
     def begin(self, outputs: int) -> None:
         self.theta = np.zeros((self.phi.shape[1], outputs))
@@ -251,11 +260,18 @@ class LMS:
         """All rows at a time: one product with K per step, from which f, the gradient and the best step follow."""
         a, f = np.zeros_like(target.y), np.zeros_like(target.y)
         p = Kp = np.zeros_like(target.y)  # the direction of conjugate gradients
-        before = None
+        before, noise = None, space.rounding()
         while not path.ended:
             e = target.weight[:, None] * (target.y - f) - target.alpha * a
             Ke = space.product(e)
-            if path.flat(inner(e, Ke)):
+            square, known = inner(e, Ke), noise * inner(e, e)
+            if (square < -known).any():
+                raise ValueError(
+                    "the kernel is not positive semi-definite on these samples, so that gradient steps lead nowhere; "
+                    "mercer.kernels.repair makes it so"
+                )
+            # A gradient that may be rounding alone is none; to follow it would let idle coefficients grow.
+            if path.flat(np.where(square > known, square, 0.0)):
                 break
             z, Kz = (e, Ke) if precondition is None else precondition.applied(e, Ke)
             if step:
@@ -308,11 +324,6 @@ class Path:
     def flat(self, squares: Vector) -> bool:
         """Whether the gradient, given by the squares of its lengths, is short enough against the first one seen."""
         self.first = squares if self.first is None else self.first
-        if (squares < -1e-6 * np.abs(self.first)).any():
-            raise ValueError(
-                "the kernel is not positive semi-definite on these samples, so that gradient steps lead nowhere; "
-                "mercer.kernels.repair makes it so"
-            )
         self.converged = bool((squares <= self.solver.tol**2 * self.first).all())
         return self.converged
 
@@ -336,6 +347,11 @@ class Path:
 def inner(u: Vector, v: Vector) -> Vector:
     """The inner product of every column of u with that of v."""
     return np.asarray(np.einsum("ij,ij->j", u, v))
+
+
+def rounding(dtype: Any, diagonal: Vector) -> float:
+    """The rounding of e'Ke, for |e| = 1: K is at most its trace."""
+    return 4 * float(np.finfo(dtype).eps) * float(np.abs(diagonal).sum())
 
 
 def ratio(above: Any, below: Any) -> Vector:
