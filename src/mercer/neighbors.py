@@ -194,7 +194,7 @@ class Columns:
     @property
     def share(self) -> float:
         """c u: the error of a squared distance as a share of the sum of the square norms."""
-        return 2.1 * (self.array.shape[1] + 8) * 2.0**-24
+        return float(2.1 * (self.array.shape[1] + 8) * 2.0**-24)
 
     def _moved(self, rows: Array) -> Vector:
         moved = rows - self.centre
