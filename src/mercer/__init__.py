@@ -3,14 +3,16 @@
 from mercer import kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import SVC, SVR, KernelPCA, KernelRidge, KernelSVD, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 __all__ = [
     "SVC",
     "SVR",
     "Expansion",
     "Gram",
+    "KernelPCA",
     "KernelRidge",
+    "KernelSVD",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",

@@ -119,7 +119,7 @@ class Weights:
         out = np.empty((len(x), *self.shape))
         for some in chunks(len(x), 8 * len(self.w)):
             part = x if some.stop - some.start == len(x) else x.take(np.arange(some.start, some.stop))
-            out[some] = (self.phi(part) @ self.w).reshape(-1, *self.shape)
+            out[some] = (self.phi(part) @ self.w).reshape(len(part), *self.shape)
         return out
 
 

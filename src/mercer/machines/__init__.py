@@ -1,8 +1,20 @@
 """Machines: scikit-learn estimators that translate labels in and wrap an Expansion out."""
 
 from mercer.machines.classify import SVC, NuSVC
+from mercer.machines.decompose import KernelPCA, KernelSVD
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.novelty import OneClassSVM
 from mercer.machines.regress import SVR, KernelRidge, NuSVR
 
-__all__ = ["SVC", "SVR", "KernelRidge", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "KernelPCA",
+    "KernelRidge",
+    "KernelSVD",
+    "LinearSVC",
+    "LinearSVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+]
