@@ -1,11 +1,13 @@
-"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [linear] [logistic] ... [svm [options]]``."""
+"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [linear] ... [svm [options]]``."""
 
 import argparse
 
-from benchmarks import kernels, linear, logistic, neighbors, online, ridge, svm
+from benchmarks import additive, decompose, kernels, linear, logistic, neighbors, online, ridge, svm
 from benchmarks.measure import save
 
 NOUNS = {
+    "additive": additive,
+    "decompose": decompose,
     "kernels": kernels,
     "linear": linear,
     "logistic": logistic,

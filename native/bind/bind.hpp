@@ -10,3 +10,4 @@ void bind_solvers(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_perceptron(nanobind::module_& m);
 void bind_neighbors(nanobind::module_& m);
+void bind_expansion(nanobind::module_& m);

@@ -8,4 +8,5 @@ NB_MODULE(_native, m) {
     bind_linear(m);
     bind_perceptron(m);
     bind_neighbors(m);
+    bind_expansion(m);
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.base import Kernel
+from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
 from mercer.samples import Samples
@@ -46,24 +47,8 @@ class Expansion:
 
     def __call__(self, X: Any) -> Vector:
         """f at every sample of X; kernel values are computed in blocks and forgotten."""
-        V = self.coefficients
-        columns = V[:, None] if V.ndim == 1 else V
-        values = self._pairs(X).by_segment(columns, np.zeros(1, dtype=np.int64))[:, 0]
-        return np.asarray((values[:, 0] if V.ndim == 1 else values) + self.bias)
-
-    def _pairs(self, X: Any) -> Pairs:
-        """The kernel between X and the samples, which are prepared for it once."""
-        self.kernel.check_resolved()
-        pairs = self.kernel.bind(self.kernel.samples(X), self.samples)
-        pairs.share(self._prepared)
-        return pairs
-
-    @cached_property
-    def _prepared(self) -> Pairs:
-        return self.kernel.bind(self.samples, self.samples)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
+        values = self._sums(X, np.zeros(1, dtype=np.int64))[:, 0]
+        return np.asarray((values[:, 0] if self.coefficients.ndim == 1 else values) + self.bias)
 
     def by_segment(self, X: Any, starts: Any) -> Vector:
         """The sums over consecutive segments of the samples, of shape (rows of X, segments, outputs), without the bias.
@@ -76,7 +61,33 @@ class Expansion:
         array([[[ 8.],
                 [-2.]]])
         """
-        return self._pairs(X).by_segment(self.coefficients, np.asarray(starts, dtype=np.int64))
+        return self._sums(X, np.asarray(starts, dtype=np.int64))
+
+    def _sums(self, X: Any, starts: Any) -> Vector:
+        """By the kernel's own form of f where it has a cheaper one (``Kernel.collapse``), else pair by pair."""
+        self.kernel.check_resolved()
+        V = np.ascontiguousarray(self.coefficients.reshape(len(self), -1))
+        forms, key = self._forms, starts.tobytes()
+        if key not in forms:
+            forms[key] = self.kernel.collapse(self.samples, V, starts)
+        x, form = self.kernel.samples(X), forms[key]
+        if form is not None:
+            return form(x)
+        pairs = self.kernel.bind(x, self.samples)
+        pairs.share(self._prepared)
+        return pairs.by_segment(V, starts)
+
+    @cached_property
+    def _forms(self) -> dict[bytes, Collapsed | None]:
+        return {}
+
+    @cached_property
+    def _prepared(self) -> Pairs:
+        """The kernel bound to the samples, which are packed for it once."""
+        return self.kernel.bind(self.samples, self.samples)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_prepared", "_forms")}
 
     def norm(self) -> Vector:
         """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mercer._native import Op
 from mercer.kernels.base import Kernel, Validity, number
+from mercer.kernels.collapse import Collapsed, segments
 from mercer.kernels.pairs import Bordered, Combined, FunctionPairs, Pairs, step
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array
@@ -69,6 +70,10 @@ class Constant(Kernel):
     def diag_of(self, x: Samples) -> Array:
         return np.full(len(x), self.c)
 
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        sums = self.c * np.stack([V[part].sum(axis=0) for part in segments(starts, len(V))])
+        return lambda x: np.tile(sums, (len(x), 1, 1))
+
     def features_of(self, x: Samples) -> Array:
         if self.c < 0:
             return super().features_of(x)
@@ -116,6 +121,15 @@ class Sum(OfSeveral):
 
     def diag_of(self, x: Samples) -> Array:
         return reduce(np.add, [part.diag_of(x) for part in self.parts])
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        parts: list[Collapsed] = []
+        for part in self.parts:
+            f = part.collapse(z, V, starts)
+            if f is None:
+                return None
+            parts.append(f)
+        return lambda x: reduce(np.add, [f(x) for f in parts])
 
     def features_of(self, x: Samples) -> Array:
         return np.hstack([part.features_of(x) for part in self.parts])
@@ -210,6 +224,9 @@ class Scaled(OfOne):
 
     def diag_of(self, x: Samples) -> Array:
         return self.factor * self.inner.diag_of(x)
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        return self.inner.collapse(z, self.factor * V, starts)
 
     def features_of(self, x: Samples) -> Array:
         if self.factor < 0:
@@ -321,6 +338,10 @@ class Normalized(OfOne):
     def diag_of(self, x: Samples) -> Array:
         return np.sign(self.inverse_norms(x))
 
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        f = self.inner.collapse(z, V * self.inverse_norms(z)[:, None], starts)
+        return None if f is None else lambda x: f(x) * self.inverse_norms(x)[:, None, None]
+
     def features_of(self, x: Samples) -> Array:
         return self.inner.features_of(x) * self.inverse_norms(x)[:, None]
 
@@ -394,6 +415,10 @@ class Through(OfOne):
 
     def diag_of(self, x: Samples) -> Array:
         return self.inner.diag_of(self.seen_by(self.inner, x))
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        f = self.inner.collapse(self.seen_by(self.inner, z), V, starts)
+        return None if f is None else lambda x: f(self.seen_by(self.inner, x))
 
     def features_of(self, x: Samples) -> Array:
         return self.inner.features_of(self.seen_by(self.inner, x))

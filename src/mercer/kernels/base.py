@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import BLOCK_ROWS, Pairs
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array, Columns
@@ -38,8 +39,8 @@ def number(value: float) -> str:
 class Kernel:
     """A similarity k(x, z) of two samples. Subclasses are frozen dataclasses: their fields are their parameters.
 
-    A subclass gives its formula in ``bind`` and, where it has them, ``diag_of``, ``features_of``, ``validity``
-    and ``resolve``.
+    A subclass gives its formula in ``bind`` and, where it has them, ``diag_of``, ``features_of``, ``collapse``,
+    ``validity`` and ``resolve``.
     """
 
     # -- what a subclass may say ------------------------------------------------------------------------------
@@ -82,6 +83,13 @@ class Kernel:
         raise FeaturesError(
             f"{self} has no finite explicit feature map; mercer.validity.mercer_expansion gives an approximate one"
         )
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        """The sums over segments of z of k(z_i, .) times rows of V, as a function that no longer needs z.
+
+        None where there is none, or where comparing with z is cheaper; see ``mercer.kernels.collapse``.
+        """
+        return None
 
     def resolve_own(self, x: Samples) -> Kernel:
         """This kernel, whose children are resolved, with its own data-dependent parameters found from x."""

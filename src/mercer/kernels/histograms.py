@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer._native import Op, Pair
 from mercer.kernels.base import Validity
-from mercer.kernels.leaf import Unit, VectorKernel, integer, vectors
+from mercer.kernels.collapse import Collapsed, knots, table
+from mercer.kernels.leaf import InnerProduct, Unit, VectorKernel, integer, vectors
 from mercer.kernels.pairs import NativePairs, Pairs, Step, step
 from mercer.samples import Objects, Samples, SparseVectors, Table, Vectors
 from mercer.samples.base import Array
@@ -64,6 +66,9 @@ class Intersection(HistogramKernel):
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         return Pair.intersection, []
 
+    def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        return knots(z, V, starts)
+
     def features_of(self, x: Samples) -> Array:
         if self.levels is None:
             raise ValueError(
@@ -90,9 +95,12 @@ class Chi2(HistogramKernel):
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         return Pair.chi2, []
 
+    def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        return table(Pair.chi2, z, V, starts)
+
 
 @dataclass(frozen=True, repr=False)
-class Hellinger(HistogramKernel):
+class Hellinger(InnerProduct, HistogramKernel):
     """Bhattacharyya's coefficient: k(h, h') = sum sqrt(h_i h'_i)
 
     >>> Hellinger()([[4.0, 1.0]], [[9.0, 0.0]])
@@ -101,9 +109,6 @@ class Hellinger(HistogramKernel):
 
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         return histograms(x, self).map(np.sqrt)
-
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, []
 
     def diag_of(self, x: Samples) -> Array:
         return histograms(x, self).totals()
@@ -122,6 +127,9 @@ class JensenShannon(HistogramKernel):
 
     def formula(self, width: int) -> tuple[Pair, list[Step]]:
         return Pair.jensen_shannon, []
+
+    def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        return table(Pair.jensen_shannon, z, V, starts)
 
 
 class Matching(VectorKernel):

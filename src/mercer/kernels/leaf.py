@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer._native import Pair
 from mercer.kernels.base import Kernel
+from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.pairs import NativePairs, Pairs, Step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
@@ -42,12 +44,42 @@ class VectorKernel(Kernel):
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         a, b = self.prepare_both(x, z)
+        self.check_widths(a, b)
+        pair, steps = self.formula(a.width)
+        return NativePairs(a, b, pair, steps, self.rate(a.width), self.scale(a.width))
+
+    def check_widths(self, a: Vectors | SparseVectors, b: Vectors | SparseVectors) -> None:
         if a.width != b.width:
             raise ValueError(
                 f"{self} compares vectors of equal length, but X has {a.width} columns and Z has {b.width}"
             )
-        pair, steps = self.formula(a.width)
-        return NativePairs(a, b, pair, steps, self.rate(a.width), self.scale(a.width))
+
+    def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        """``collapse`` in terms of prepared vectors, for a kernel that has a form without its samples."""
+        return None
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        known = self.prepare(z)
+        f = self.collapsed(known, V, starts)
+        if f is None:
+            return None
+
+        def at(x: Samples) -> Array:
+            rows = self.prepare(x)
+            self.check_widths(rows, known)
+            return f(rows)
+
+        return at
+
+
+class InnerProduct(VectorKernel):
+    """A kernel that is the inner product of the prepared vectors."""
+
+    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+        return Pair.dot, []
+
+    def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        return weights(z, V, starts)
 
 
 class Unit(VectorKernel):

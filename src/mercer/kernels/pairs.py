@@ -125,6 +125,10 @@ class Pairs(ABC):
         """Takes over what another, bound to the same columns, has prepared of them, if anything."""
         return
 
+    def fits_single(self) -> bool:
+        """Whether float32 can hold the values, and gains time; a user's function and a given matrix gain none."""
+        return False
+
     def adjust(
         self, inner: Pairs, out: Array, rows: Rows, columns: slice, change: Callable[[Array, Rows, slice], None]
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from scipy.special import gammaln, kve
 
 from mercer._native import Op, Pair
 from mercer.kernels.base import Kernel, Validity, number
+from mercer.kernels.collapse import Collapsed, mapped
 from mercer.kernels.leaf import (
+    InnerProduct,
     Unit,
     VectorKernel,
     distance_pair,
@@ -31,7 +34,7 @@ MEDIAN_SAMPLES = 2000
 
 
 @dataclass(frozen=True, repr=False)
-class Linear(VectorKernel):
+class Linear(InnerProduct):
     """The inner product: k(x, z) = x.z
 
     >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
@@ -41,9 +44,6 @@ class Linear(VectorKernel):
     @property
     def validity(self) -> Validity:
         return "psd"
-
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, []
 
     def diag_of(self, x: Samples) -> Array:
         return vectors(x).squares()
@@ -92,6 +92,12 @@ class Polynomial(VectorKernel):
         if self.validity != "psd":
             return super().features_of(x)
         return monomials(vectors(x).dense(), self.degree, self.c, self.gamma)
+
+    def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        if self.validity != "psd":
+            return None
+        count = comb(z.width + self.degree - (self.c == 0), self.degree)
+        return mapped(lambda x: self.features_of(x.astype(np.float64)), count, z, V, starts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -353,7 +359,7 @@ class RationalQuadratic(Unit):
 
 
 @dataclass(frozen=True, repr=False)
-class Cosine(VectorKernel):
+class Cosine(InnerProduct):
     """The cosine of the angle: k(x, z) = x.z / (|x| |z|), 0 where a sample is zero.
 
     >>> Cosine()([[1.0, 0.0]], [[1.0, 1.0]]).round(4)
@@ -368,9 +374,6 @@ class Cosine(VectorKernel):
         v = vectors(x)
         v = v.divided(v.peaks())  # so that no square overflows or vanishes
         return v.divided(v.norms())
-
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, []
 
     def diag_of(self, x: Samples) -> Array:
         return (vectors(x).peaks() > 0).astype(np.float64)
@@ -414,7 +417,7 @@ class Sigmoid(VectorKernel):
 
 
 @dataclass(frozen=True, repr=False)
-class FeatureMap(VectorKernel):
+class FeatureMap(InnerProduct):
     """The inner product of an explicit map: k(x, z) = phi(x).phi(z); phi takes the whole array, one row per sample.
 
     >>> from mercer.kernels import Lift
@@ -449,9 +452,6 @@ class FeatureMap(VectorKernel):
                 f"the map of {self} turned {len(x)} samples into {len(values)} rows; expected one row each"
             )
         return values
-
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, []
 
     def diag_of(self, x: Samples) -> Array:
         return self.prepare(x).squares()

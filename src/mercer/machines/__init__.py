@@ -2,6 +2,7 @@
 
 from mercer.machines.basis import BasisRidge
 from mercer.machines.classify import SVC, NuSVC
+from mercer.machines.decompose import KernelPCA, KernelSVD
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.lms import LMS, KernelLMS
 from mercer.machines.logistic import KernelLogistic
@@ -20,9 +21,11 @@ __all__ = [
     "KernelLogistic",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
+    "KernelPCA",
     "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeCV",
+    "KernelSVD",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",

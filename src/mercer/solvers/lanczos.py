@@ -1,0 +1,101 @@
+"""The largest eigenvalues of a symmetric operator from products with blocks of vectors: block Lanczos, restarted.
+
+    A v_i = l_i v_i,   l_1 >= l_2 >= ... >= l_count,   v_i orthonormal
+
+The basis Q spans V, AV, A^2 V, ... of a random block V and is kept orthogonal in full; Q'AQ gives the Ritz pairs. When
+Q has grown too wide it is replaced by the Ritz vectors in front (Golub and Underwood 1977; Stewart, "A Krylov-Schur
+algorithm for large eigenproblems", 2001). A block costs one pass over the matrix, whatever its width, and kernel
+matrices are computed as they pass by; so blocks are wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+Float = NDArray[np.float64]
+Product = Callable[[Float], Float]
+
+#: Vectors of a block beyond those wanted: the wanted ones converge like the gap to the first that is left out.
+GUARDS = 6
+#: Q is cut back when it is wider than this many blocks.
+BLOCKS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """Eigenvalues, the largest first, orthonormal vectors, and how good they are: residual_i = |A v_i - l_i v_i|.
+
+    Each eigenvalue is within its residual of one of A's.
+    """
+
+    values: Float
+    vectors: Float
+    residuals: Float
+    #: Products with blocks.
+    iterations: int
+    converged: bool
+
+
+def ritz(basis: Float, images: Float, count: int) -> tuple[Float, Float, Float]:
+    """The largest Ritz values of A on an orthonormal basis, given A @ basis; their vectors, and the images of those."""
+    values, turn = eigh(basis.T @ images)
+    values, turn = values[::-1][:count], turn[:, ::-1][:, :count]
+    return values, basis @ turn, images @ turn
+
+
+def orthonormal(block: Float, against: Float, scale: float) -> Float:
+    """An orthonormal basis of what a block adds to the span of orthonormal columns: none of what is small to scale."""
+    block = block - against @ (against.T @ block)
+    block, sizes, _ = np.linalg.svd(block, full_matrices=False)
+    block = block[:, sizes > 1e-12 * scale]
+    block = block - against @ (against.T @ block)  # once is not enough: rounding lets earlier directions back in
+    return np.asarray(np.linalg.qr(block)[0])
+
+
+def largest(
+    product: Product,
+    start: Float,
+    count: int,
+    tol: float,
+    max_iterations: int,
+    floor: float = 0.0,
+    progress: Callable[[int, Float, Float], None] | None = None,
+) -> Eigenpairs:
+    """The ``count`` largest eigenpairs, from the span of ``start``, to residuals of at most tol times the largest.
+
+    Below ``floor`` times the largest, where the rounding of the products may prevent more, a step that does not halve
+    the residual is the last. ``progress`` is told the number of products, the values and the residuals so far.
+
+    >>> import numpy as np
+    >>> A = np.diag([1.0, 2.0, 3.0, 4.0])
+    >>> largest(lambda V: A @ V, np.ones((4, 1)), 2, tol=1e-9, max_iterations=9).values.round(6)
+    array([4., 3.])
+    """
+    basis = images = np.empty((len(start), 0))
+    block, width, scale, last = orthonormal(start, basis, 1.0), max(start.shape[1], count), 0.0, np.inf
+    for iteration in range(1, max_iterations + 1):
+        new = product(block)
+        basis, images = np.hstack([basis, block]), np.hstack([images, new])
+        values, vectors, turned = ritz(basis, images, count)
+        residuals = np.asarray(np.linalg.norm(turned - vectors * values, axis=0))
+        if progress is not None:
+            progress(iteration, values, residuals)
+        scale = max(scale, float(np.linalg.norm(new, axis=0).max()))
+        block = orthonormal(new, basis, scale)
+        whole = not block.shape[1] or basis.shape[1] == len(start)  # the basis holds all that A can reach
+        size, worst = float(np.abs(values).max()), float(residuals.max())
+        converged = len(values) == count and (worst <= tol * size or whole)
+        if converged or last / 2 < worst <= floor * size:
+            return Eigenpairs(values, vectors, residuals, iteration, converged)
+        last = worst
+        if whole:  # too narrow a reach, as of a matrix of low rank: other directions
+            rng = np.random.default_rng(iteration)
+            block = orthonormal(rng.standard_normal((len(start), count - len(values))), basis, 1.0)
+        elif basis.shape[1] + block.shape[1] > BLOCKS * width:
+            _, basis, images = ritz(basis, images, 2 * width)
+    return Eigenpairs(values, vectors, residuals, max_iterations, False)

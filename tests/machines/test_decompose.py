@@ -1,0 +1,153 @@
+"""KernelPCA and KernelSVD as estimators: scikit-learn's checks, its peer, LAPACK, and what they add."""
+
+import io
+import pickle
+from contextlib import redirect_stdout
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import KernelPCA as Peer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import KernelPCA, KernelSVD
+from mercer.kernels import Chi2, Custom, Gaussian, Intersection, Linear, Precomputed
+from mercer.machines import decompose
+
+X = load_digits().data / 16
+rng = np.random.default_rng(0)
+
+
+@parametrize_with_checks([KernelPCA(), KernelPCA(2, kernel="rbf"), KernelSVD(), KernelSVD(kernel="precomputed")])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def iterative(monkeypatch):
+    """The solver for many samples, on few."""
+    monkeypatch.setattr(decompose, "DENSE_SAMPLES", 50)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Intersection() + Chi2(), 0.5 * Linear()], ids=repr)
+def test_agrees_with_lapack(iterative, kernel, dtype):
+    x = X[:700].astype(dtype)
+    machine = KernelPCA(8, kernel=kernel).fit(x)
+    K = kernel(x.astype(float))
+    H = np.eye(700) - 1 / 700
+    values, vectors = np.linalg.eigh(H @ K @ H)
+    np.testing.assert_allclose(machine.eigenvalues_, values[::-1][:8], rtol=1e-6)
+    overlap = np.abs(np.sum(machine.eigenvectors_ * vectors[:, ::-1][:, :8], axis=0))
+    np.testing.assert_allclose(overlap, 1, atol=1e-5)
+    assert (machine.residuals_ <= 1e-6 * values[-1]).all()
+    assert machine.n_iter_ > 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_agrees_with_scikit_learn_out_of_sample(iterative, dtype):
+    x, new = X[:600].astype(dtype), X[600:650].astype(dtype)
+    ours = KernelPCA(5, kernel="rbf", gamma=0.1).fit(x)
+    peer = Peer(5, kernel="rbf", gamma=0.1, eigen_solver="dense").fit(x.astype(float))
+    assert ours.transform(new).dtype == dtype
+    np.testing.assert_allclose(ours.transform(new), peer.transform(new.astype(float)), atol=1e-5)
+    np.testing.assert_allclose(ours.transform(x), ours.fit_transform(x), atol=1e-5)
+
+
+def test_never_holds_the_matrix():
+    import tracemalloc
+
+    many = rng.standard_normal((6000, 3))
+    tracemalloc.start()
+    machine = KernelPCA(3, kernel=Gaussian(3.0)).fit(many)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60e6  # the matrix would be 288e6
+    assert machine.residuals_.max() <= 1e-6 * machine.eigenvalues_[0]
+
+
+def test_any_kind_of_samples(iterative):
+    words = ["".join(rng.choice(list("abcdef"), 6)) for _ in range(120)]
+    shared = Custom(lambda a, b: len(set(a) & set(b)), pairwise=True)
+    machine = KernelPCA(4, kernel=shared).fit(words)
+    bits = np.array([[letter in word for letter in "abcdef"] for word in words], dtype=float)
+    peer = Peer(4).fit(bits)
+    np.testing.assert_allclose(machine.eigenvalues_, peer.eigenvalues_, rtol=1e-6)
+    np.testing.assert_allclose(abs(machine.transform(words[:9])), abs(peer.transform(bits[:9])), atol=1e-4)
+    assert KernelSVD(2, kernel=shared).fit(words, Z=words[:7]).right_.shape == (7, 2)
+
+
+def test_precomputed(iterative):
+    K = Gaussian(2.0)(X[:300])
+    stored = KernelPCA(3, kernel=Precomputed()).fit(K)
+    direct = KernelPCA(3, kernel=Gaussian(2.0)).fit(X[:300])
+    np.testing.assert_allclose(stored.eigenvalues_, direct.eigenvalues_, rtol=1e-6)
+    new = Gaussian(2.0)(X[300:310], X[:300])
+    np.testing.assert_allclose(abs(stored.transform(new)), abs(direct.transform(X[300:310])), atol=1e-5)
+
+
+def test_pre_images_by_a_fixed_point():
+    """Points on a circle with noise are drawn back to the circle (Mika et al. 1999)."""
+    angle = rng.uniform(0, 2 * np.pi, 200)
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    noisy = circle + 0.1 * rng.standard_normal(circle.shape)
+    machine = KernelPCA(4, kernel=Gaussian(1.0)).fit(circle)
+    back = machine.inverse_transform(machine.transform(noisy))
+    error = np.abs(np.linalg.norm(back, axis=1) - 1)
+    assert error.mean() < 0.5 * np.abs(np.linalg.norm(noisy, axis=1) - 1).mean()
+    full = KernelPCA(kernel=Gaussian(0.3)).fit(circle[:40])  # all components: the samples themselves come back
+    np.testing.assert_allclose(full.inverse_transform(full.transform(circle[:40])), circle[:40], atol=1e-5)
+
+
+def test_pre_images_by_ridge():
+    parameters = dict(n_components=10, kernel="rbf", gamma=0.1, fit_inverse_transform=True, alpha=1e-2)
+    ours, peer = KernelPCA(**parameters).fit(X[:200]), Peer(**parameters).fit(X[:200])
+    T = peer.transform(X[200:210])
+    np.testing.assert_allclose(ours.dual_coef_.shape, peer.dual_coef_.shape)
+    signs = np.sign(np.sum(ours.transform(X[200:210]) * T, axis=0))
+    np.testing.assert_allclose(ours.inverse_transform(T * signs), peer.inverse_transform(T), atol=1e-5)
+
+
+def test_unconverged_is_said(iterative):
+    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
+        KernelPCA(5, kernel=Gaussian(0.2), max_iter=1).fit(X[:600])
+
+
+def test_progress_and_pickle(iterative):
+    out = io.StringIO()
+    with redirect_stdout(out):
+        machine = KernelPCA(3, kernel=Gaussian(2.0), verbose=True).fit(X[:600])
+    assert "float32: 1 products, residual" in out.getvalue()
+    assert "float64" in out.getvalue()
+    again = pickle.loads(pickle.dumps(machine))
+    np.testing.assert_array_equal(again.transform(X[:5]), machine.transform(X[:5]))
+
+
+def test_interrupt_is_heard(iterative):
+    def stop(a, b):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        KernelPCA(2, kernel=Custom(stop)).fit(X[:100])
+
+
+@pytest.mark.parametrize("rows", [80, 400])
+def test_svd_of_a_rectangle(iterative, rows):
+    kernel, Z = Gaussian(2.0), X[500:900]
+    machine = KernelSVD(6, kernel=kernel).fit(X[:rows], Z=Z)
+    K = kernel(X[:rows], Z)
+    U, s, _ = np.linalg.svd(K)
+    np.testing.assert_allclose(machine.singular_values_, s[:6], rtol=1e-6)
+    np.testing.assert_allclose(np.abs(np.sum(machine.left_ * U[:, :6], axis=0)), 1, atol=1e-5)
+    assert machine.residuals_.max() < 1e-5 * s[0]
+    L, R = machine.transform(X[:rows]), machine.right_ * np.sqrt(machine.singular_values_)
+    assert np.linalg.norm(K - L @ R.T, 2) == pytest.approx(s[6], rel=1e-4)  # Eckart and Young
+
+
+def test_svd_of_a_square_is_uncentred_pca(iterative):
+    machine = KernelSVD(4, kernel=Gaussian(2.0)).fit(X[:600])
+    values = np.linalg.eigvalsh(Gaussian(2.0)(X[:600]))[::-1][:4]
+    np.testing.assert_allclose(machine.singular_values_, values, rtol=1e-6)
+    T = machine.transform(X[:600])
+    np.testing.assert_allclose(T.T @ T, np.diag(machine.singular_values_), atol=1e-4)
