@@ -8,3 +8,4 @@ void bind_kernels(nanobind::module_& m);
 void bind_gram(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
+void bind_strings(nanobind::module_& m);

@@ -6,4 +6,5 @@ NB_MODULE(_native, m) {
     bind_gram(m);
     bind_solvers(m);
     bind_linear(m);
+    bind_strings(m);
 }

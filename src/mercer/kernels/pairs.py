@@ -54,6 +54,9 @@ def part(rows: Rows, within: slice) -> Rows:
 class Pairs(ABC):
     """The matrix of k(x_i, z_j). ``same`` says that it is symmetric: x and z are the same samples, and so is k."""
 
+    #: Whether an entry costs so much that a matrix which fits into memory is better computed once and kept.
+    dear = False
+
     def __init__(self, shape: tuple[int, int], dtype: Any, same: bool) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
@@ -75,6 +78,16 @@ class Pairs(ABC):
     def then(self, *steps: Step) -> Pairs:
         """The matrix with elementwise steps applied to every entry."""
         return Stepped(self, steps)
+
+    def plus(self, others: Sequence[Pairs]) -> Pairs:
+        """The sum of this matrix and others."""
+        return Combined([self, *others], np.add)
+
+    def bordered(
+        self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
+    ) -> Pairs:
+        """The matrix with rows and columns multiplied by these numbers; ``diagonal`` is the exact result there."""
+        return Bordered(self, of_x, of_z, np.multiply, np.multiply, diagonal)
 
     def block(self, rows: Rows, columns: slice) -> Array:
         """The block at these rows and columns, in a new array."""
@@ -135,7 +148,25 @@ class Pairs(ABC):
             change(out[within], some, columns)
 
 
-class NativePairs(Pairs):
+class BoundPairs(Pairs):
+    """Pairs whose blocks the native core fills."""
+
+    @property
+    def bound(self) -> Any:
+        """The core's object; made when the first block is wanted."""
+        raise NotImplementedError(f"{type(self).__name__} must bind itself to the native core")
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        if isinstance(rows, slice):
+            self.bound.fill(None, rows.start, columns.start, out)
+        else:
+            self.bound.fill(np.ascontiguousarray(rows, dtype=np.int64), 0, columns.start, out)
+
+    def fill_symmetric(self, out: Array) -> None:
+        self.bound.fill_symmetric(out)
+
+
+class NativePairs(BoundPairs):
     """A formula of the native engine: a reduction over coordinates, then elementwise steps, fused."""
 
     def __init__(
@@ -192,14 +223,39 @@ class NativePairs(Pairs):
             return float(self.z.totals().max(initial=0.0))
         return np.inf
 
-    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
-        if isinstance(rows, slice):
-            self.bound.fill(None, rows.start, columns.start, out)
-        else:
-            self.bound.fill(np.ascontiguousarray(rows, dtype=np.int64), 0, columns.start, out)
 
-    def fill_symmetric(self, out: Array) -> None:
-        self.bound.fill_symmetric(out)
+class FeaturePairs(NativePairs):
+    """Inner products of explicit sparse features, counted from objects. Scales, norms and sums join the features.
+
+    So what is composed of such kernels is one matrix product of the native engine, which the solvers know.
+    """
+
+    x: SparseVectors
+    z: SparseVectors
+
+    def __init__(self, x: SparseVectors, z: SparseVectors) -> None:
+        super().__init__(x, z, _native.Pair.dot, [])
+
+    def then(self, *steps: Step) -> NativePairs:
+        (op, a, b, _), *more = steps
+        if op == _native.Op.affine and a >= 0 and b == 0:
+            root = np.full(self.shape[0], np.sqrt(a)), np.full(self.shape[1], np.sqrt(a))
+            scaled = self.bordered(*root, None)
+            return scaled.then(*more) if more else scaled
+        return super().then(*steps)
+
+    def bordered(
+        self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
+    ) -> FeaturePairs:
+        x = self.x.multiplied(of_x)
+        return FeaturePairs(x, x if self.same else self.z.multiplied(of_z))
+
+    def plus(self, others: Sequence[Pairs]) -> Pairs:
+        alike = [other for other in others if isinstance(other, FeaturePairs) and other.same == self.same]
+        if len(alike) < len(others):
+            return super().plus(others)
+        x = self.x.beside([other.x for other in alike])
+        return FeaturePairs(x, x if self.same else self.z.beside([other.z for other in alike]))
 
 
 class Stepped(Pairs):
@@ -207,7 +263,7 @@ class Stepped(Pairs):
 
     def __init__(self, inner: Pairs, steps: Sequence[Step]) -> None:
         super().__init__(inner.shape, inner.dtype, inner.same)
-        self.inner = inner
+        self.inner, self.dear = inner, inner.dear
         self.formula = _native.Formula(_native.Pair.dot, list(steps), 0.0)
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
@@ -225,7 +281,7 @@ class Combined(Pairs):
     def __init__(self, parts: Sequence[Pairs], combine: np.ufunc) -> None:
         dtype = np.result_type(*(p.dtype for p in parts))
         super().__init__(parts[0].shape, dtype, all(p.same for p in parts))
-        self.parts, self.combine = parts, combine
+        self.parts, self.combine, self.dear = parts, combine, any(p.dear for p in parts)
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         def change(block: Array, some: Rows, columns: slice) -> None:
@@ -254,6 +310,7 @@ class Bordered(Pairs):
     ) -> None:
         super().__init__(inner.shape, inner.dtype, inner.same)
         self.inner, self.of_x, self.of_z, self.outer, self.join = inner, of_x, of_z, outer, join
+        self.dear = inner.dear
         self.diagonal = diagonal  # the exact values where x and z are the same samples
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:

@@ -433,8 +433,7 @@ class FeatureMap(VectorKernel):
         return "psd"
 
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
-        given = getattr(x, "items", None)
-        values = vectors(as_samples(self.phi(x.dense() if given is None else list(given))))
+        values = vectors(as_samples(self.phi(x.content())))
         if len(values) != len(x):
             raise ValueError(
                 f"the map of {self} turned {len(x)} samples into {len(values)} rows; expected one row each"

@@ -182,7 +182,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         place = self._arranged(target, weight)
         if not np.array_equal(place, np.arange(n)):
             samples, target, weight = samples.take(place), target[place], weight[place]
-        return Training(kernel.resolve(samples) if kernel.pending else kernel, samples, place, target, weight, n)
+        return Training(kernel.resolve(samples), samples, place, target, weight, n)
 
     def _opened(self, X: Any) -> tuple[Kernel, Samples]:
         """The kernel that the parameters name, and X as its samples."""
@@ -286,7 +286,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         return nonzero
 
     def _shape(self, training: Training) -> tuple[int, ...]:
-        columns = () if callable(self.kernel) else (self.n_features_in_,)
+        columns = () if callable(self.kernel) or not hasattr(self, "n_features_in_") else (self.n_features_in_,)
         return training.rows, *columns
 
     def _iterations(self, steps: list[int]) -> Any:

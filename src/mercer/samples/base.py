@@ -53,6 +53,10 @@ class Samples(ABC):
         """A two-dimensional array with one row per sample."""
         raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}")
 
+    def content(self) -> Any:
+        """The samples as a user's function takes them: an array, or a list of objects."""
+        return self.dense()
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Samples):
             return NotImplemented

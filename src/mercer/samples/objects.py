@@ -27,6 +27,9 @@ class Objects(Samples):
     def take(self, index: NDArray[np.int64]) -> Objects:
         return Objects([self.items[i] for i in index])
 
+    def content(self) -> list[Any]:
+        return list(self.items)
+
     def fingerprint(self) -> Hashable:
         try:
             hash(self.items)
