@@ -1,8 +1,8 @@
-"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [linear] [ridge] [svm [options]]``."""
+"""Runs every benchmark, or those named: ``python -m benchmarks [kernels] [linear] [ridge] [strings] [svm] [...]``."""
 
 import argparse
 
-from benchmarks import kernels, linear, ridge, svm
+from benchmarks import kernels, linear, ridge, strings, svm
 from benchmarks.measure import save
 
 NOUNS = {"kernels": kernels, "linear": linear, "ridge": ridge}
@@ -10,12 +10,12 @@ NOUNS = {"kernels": kernels, "linear": linear, "ridge": ridge}
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("nouns", nargs="*", help="kernels, linear, ridge, svm; all if none is named")
+    parser.add_argument("nouns", nargs="*", help="kernels, linear, ridge, strings, svm; all if none is named")
     svm.options(parser)
     chosen = parser.parse_args()
-    for noun in chosen.nouns or [*NOUNS, "svm"]:
-        if noun == "svm":
-            svm.run(chosen)
+    for noun in chosen.nouns or [*NOUNS, "strings", "svm"]:
+        if noun in ("strings", "svm"):
+            {"strings": strings, "svm": svm}[noun].run(chosen)
             continue
         rows = []
         for row in NOUNS[noun].rows():

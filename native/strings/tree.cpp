@@ -277,9 +277,9 @@ void tree_diagonal(const Bags& x, const Bags& z, const std::vector<double>& weig
                 part += weight[std::size_t(std::popcount(d & lowest))] * z.values[z.indptr[i] + Index(b)];
             }
             sum += part * x.values[x.indptr[i] + Index(a)];
+            poll();
         }
         out[i] = sum;
-        poll();
     });
 }
 

@@ -293,6 +293,12 @@ _composed = [
 _strings = [
     Case("spectrum", Spectrum(3), naive_strings.spectrum(3), "strings"),
     Case("spectrum of lengths", Spectrum(4, min_k=2), naive_strings.spectrum(2, 3, 4), "strings"),
+    Case(
+        "spectrum present",
+        Spectrum(2, min_k=1, presence=True),
+        naive_strings.features(lambda x: dict.fromkeys(naive_strings.windows(x, 1) + naive_strings.windows(x, 2), 1)),
+        "strings",
+    ),
     Case("spectrum hashed", Spectrum(40, min_k=3), naive_strings.spectrum(*range(3, 41)), "strings"),
     Case(
         "spectrum of both strands",

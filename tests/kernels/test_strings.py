@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mercer import Expansion
 from mercer.kernels import (
+    Custom,
     FeaturesError,
     GappedKmer,
     LocalAlignment,
@@ -18,6 +20,7 @@ from mercer.kernels import (
 )
 from mercer.kernels.alignments import BLOSUM62, BLOSUM_LETTERS
 from mercer.kernels.pairs import FeaturePairs
+from mercer.kernels.strings import DifferenceKernel
 
 from . import naive_strings
 
@@ -41,7 +44,9 @@ def test_the_tree_and_the_counts_give_the_same(monkeypatch, k, m, strands):
 
 
 def test_the_tree_of_many_letters():
-    np.testing.assert_array_equal(Mismatch(3, 1, alphabet="protein").tree(*_proteins()).dense(), _slow(3, 1))
+    np.testing.assert_array_equal(
+        DifferenceKernel.compared(Mismatch(3, 1, alphabet="protein"), *_proteins()).dense(), _slow(3, 1)
+    )
 
 
 def _proteins():
@@ -86,6 +91,20 @@ def test_features_are_sparse_and_the_same_in_every_call(kernel):
     assert type(kernel.bind(*kernel.both(X))) is FeaturePairs  # sums, scales and norms are one product
 
 
+def test_sums_over_samples_are_sums_over_features(monkeypatch):
+    kernel = (2 * Spectrum(3) + Spectrum(2).on(Segment(5, 20))).normalized()
+    pairs = kernel.bind(*kernel.both(X, Z))
+    V, starts = RNG.standard_normal((len(Z), 3)), np.array([0, 4, 20])
+    expected = np.stack([kernel(X, Z)[:, a:b] @ V[a:b] for a, b in ((0, 4), (4, 20), (20, 25))], axis=1)
+    np.testing.assert_allclose(pairs.by_segment(V, starts), expected, rtol=1e-12, atol=1e-12)
+    f = Expansion.of(kernel, Z, V)
+    np.testing.assert_allclose(f(X), expected.sum(axis=1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(f(X[:1]), expected.sum(axis=1)[:1], rtol=1e-12, atol=1e-12)
+    assert f._prepared.known  # found once, for all calls
+    monkeypatch.setattr("mercer.kernels.pairs.WEIGHT_BYTES", 0)
+    np.testing.assert_allclose(pairs.by_segment(V, starts), expected, rtol=1e-12, atol=1e-12)
+
+
 def test_features_that_cannot_be_are_refused():
     with pytest.raises(FeaturesError, match="give an alphabet"):
         Spectrum(1).features([["to", "be"]])
@@ -104,6 +123,18 @@ def test_alphabets():
     assert Subsequence(1, 1.0, alphabet="dna")(["NN"], ["NN"]) == 0
     assert Mismatch(2, 1, alphabet="AB")(["AA"]) == 3
     assert Mismatch(2, 1).resolve(["AB", "BC"]) == Mismatch(2, 1, alphabet=("A", "B", "C"))
+
+
+def test_whoever_comes_first_in_a_sum():
+    length = Custom(lambda a, b: float(len(a) * len(b)), pairwise=True)
+    expected = Spectrum(2)(X) + Spectrum(3)([x[:9] for x in X])
+    np.testing.assert_array_equal((Spectrum(3).on(Segment(0, 9)) + Spectrum(2))(X), expected)
+    expected = Spectrum(2)(X) + np.outer(*2 * [[len(x) for x in X]])
+    np.testing.assert_array_equal((length + Spectrum(2))(X), expected)
+    np.testing.assert_array_equal((Spectrum(2) + length)(X), expected)
+    for kernel in (Spectrum(2), GappedKmer(3, 2), Subsequence(2, 0.5), WeightedDegree(2), Mismatch(3, 1)):
+        assert (kernel(["", "x"]) == 0).sum() >= 3  # nothing to compare
+        assert kernel(X[:3], [""]).tolist() == [[0], [0], [0]]
 
 
 def test_words_longer_than_their_keys():

@@ -168,8 +168,10 @@ def _rowwise_kronecker(A: Array, B: Array) -> Array:
 
 
 def beside(features: list[Any]) -> Any:
-    """Feature vectors laid end to end, sparse if one of them is."""
-    return sp.hstack(features, format="csr") if any(map(sp.issparse, features)) else np.hstack(features)
+    """Features laid end to end, sparse if any of them is."""
+    if any(sp.issparse(F) for F in features):
+        return sp.csr_array(sp.hstack(features))
+    return np.hstack(features)
 
 
 def scaled_rows(features: Any, factors: NDArray[np.float64]) -> Any:
@@ -329,7 +331,7 @@ class Normalized(OfOne):
         of_x = self.inverse_norms(x)
         of_z = of_x if x is z else self.inverse_norms(z)
         diagonal = np.sign(of_x) if x is z else None
-        return self.inner.bind(x, z).bordered(of_x, of_z, diagonal)
+        return self.inner.bind(x, z).multiplied(of_x, of_z, diagonal)
 
     def diag_of(self, x: Samples) -> Array:
         return np.sign(self.inverse_norms(x))
@@ -437,6 +439,11 @@ class OnMap(Through):
 
     inner: Kernel
     map: Any
+
+    def samples(self, X: Any) -> Samples:
+        door = getattr(self.map, "samples", as_samples)  # a map of objects may have a door of its own
+        samples: Samples = door(X)
+        return samples
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return child.samples(self.map(x.content()))

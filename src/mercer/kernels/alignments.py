@@ -16,7 +16,7 @@ from mercer.kernels.base import Validity
 from mercer.kernels.leaf import finite, integer, positive
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.strings import SequenceKernel, StringPairs
-from mercer.samples import Samples, Sequences
+from mercer.samples import Samples, Sequences, as_sequences
 from mercer.samples.base import Array
 
 #: Scores of pairs of amino acids in half bits, lower triangle in the order of ``BLOSUM_LETTERS``.
@@ -55,14 +55,12 @@ class PairKernel(SequenceKernel):
         """The rule, for an alphabet of so many letters."""
         raise NotImplementedError(f"{type(self).__name__} must give its rule")
 
-    def strings(self, x: Samples, like: Samples) -> tuple[Any, int]:
-        assert isinstance(x, Sequences)
-        assert isinstance(like, Sequences)
+    def strings(self, x: Sequences, like: Sequences) -> tuple[Any, int]:
         code, letters = numbering(self.alphabet, like)
         letters = max(letters, 1)
         return _native.strings(x.coded(code), x.offsets, letters), letters
 
-    def bind(self, x: Samples, z: Samples) -> Pairs:
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
         def make(single: bool) -> Any:
             right, letters = self.strings(z, z)
             left = right if x is z else self.strings(x, z)[0]
@@ -71,7 +69,8 @@ class PairKernel(SequenceKernel):
         return StringPairs(x, z, make)
 
     def diag_of(self, x: Samples) -> Array:
-        strings, letters = self.strings(x, x)
+        a = as_sequences(x)
+        strings, letters = self.strings(a, a)
         return np.asarray(_native.string_diagonal(strings, self.rule(letters)))
 
 

@@ -32,7 +32,7 @@ def checked_alphabet(alphabet: Any) -> Alphabet:
 def numbering(alphabet: Alphabet, x: Sequences) -> tuple[dict[Hashable, int], int]:
     """The number of every letter, and how many numbers there are; without an alphabet, the letters of x."""
     letters: Any = x.letters if alphabet is None else NAMED.get(alphabet, alphabet)  # type: ignore[arg-type]
-    grouped = alphabet is not None and not x.tokens
+    grouped = alphabet is not None and (alphabet in NAMED or not x.tokens)
     code: dict[Hashable, int] = {}
     for number, letter in enumerate(letters):
         for one in letter if grouped and isinstance(letter, str) else (letter,):

@@ -24,6 +24,8 @@ Step = tuple[_native.Op, float, float, Sequence[float]]
 BLOCK_BYTES = 4 * 2**20
 #: ... or this many rows, if that is more.
 BLOCK_ROWS = 24
+#: Weights of explicit features are kept, instead of comparing with every sample, up to this size.
+WEIGHT_BYTES = 2**26
 
 
 def step(op: _native.Op, a: float = 0.0, b: float = 0.0, c: Sequence[float] = ()) -> Step:
@@ -83,10 +85,10 @@ class Pairs(ABC):
         """The sum of this matrix and others."""
         return Combined([self, *others], np.add)
 
-    def bordered(
+    def multiplied(
         self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
     ) -> Pairs:
-        """The matrix with rows and columns multiplied by these numbers; ``diagonal`` is the exact result there."""
+        """The matrix with rows and columns multiplied by these numbers; the diagonal, where given, is exact."""
         return Bordered(self, of_x, of_z, np.multiply, np.multiply, diagonal)
 
     def block(self, rows: Rows, columns: slice) -> Array:
@@ -235,16 +237,35 @@ class FeaturePairs(NativePairs):
 
     def __init__(self, x: SparseVectors, z: SparseVectors) -> None:
         super().__init__(x, z, _native.Pair.dot, [])
+        self.known: dict[tuple[bytes, bytes], Array] = {}
+
+    def share(self, other: Pairs) -> None:
+        """Takes over the weights of features that another, bound to the same columns, has found."""
+        if isinstance(other, FeaturePairs):
+            self.known = other.known
+
+    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
+        """Where they fit, by the sums of the columns' features, so that the number of columns does not matter."""
+        if self.z.width * len(starts) * V.shape[1] * 8 > WEIGHT_BYTES:
+            return super().by_segment(V, starts)
+        key = V.tobytes(), starts.tobytes()
+        weights = self.known.get(key)
+        if weights is None:
+            ends = [*starts[1:], len(V)]
+            sums = [self.z.array[a:b].T @ V[a:b] for a, b in zip(starts, ends, strict=True)]
+            weights = self.known[key] = np.concatenate(sums, axis=1).astype(np.float64, copy=False)
+        values = np.asarray(self.x.array @ weights, dtype=np.float64)
+        return values.reshape(self.shape[0], len(starts), V.shape[1])
 
     def then(self, *steps: Step) -> NativePairs:
         (op, a, b, _), *more = steps
         if op == _native.Op.affine and a >= 0 and b == 0:
             root = np.full(self.shape[0], np.sqrt(a)), np.full(self.shape[1], np.sqrt(a))
-            scaled = self.bordered(*root, None)
+            scaled = self.multiplied(*root, None)
             return scaled.then(*more) if more else scaled
         return super().then(*steps)
 
-    def bordered(
+    def multiplied(
         self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
     ) -> FeaturePairs:
         x = self.x.multiplied(of_x)

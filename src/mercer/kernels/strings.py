@@ -44,6 +44,9 @@ class Segment(Map):
     start: int | None = None
     stop: int | None = None
 
+    def samples(self, X: Any) -> Samples:
+        return as_sequences(X)
+
     def __call__(self, X: Any) -> Any:
         return [sequence[self.start : self.stop] for sequence in as_sequences(X).content()]
 
@@ -59,6 +62,14 @@ class SequenceKernel(Kernel):
     @property
     def validity(self) -> Validity:
         return "psd"
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        a = as_sequences(x)
+        return self.compared(a, a if x is z else as_sequences(z))
+
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+        """The matrix of two sets of sequences."""
+        raise NotImplementedError(f"{type(self).__name__} must say how to compare sequences")
 
 
 class StringPairs(BoundPairs):
@@ -108,40 +119,47 @@ class WordKernel(SequenceKernel):
         """The shortest and the longest length, whether both strands are read, and how many letters may differ."""
         raise NotImplementedError(f"{type(self).__name__} must say which words it counts")
 
+    def weighed(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a word adds that a sequence has so often."""
+        return counts
+
     def check_strands(self) -> None:
         object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if self.reverse_complement and self.alphabet != "dna":
             raise ValueError(f'reverse_complement=True needs alphabet="dna", whose letters pair, not {self.alphabet!r}')
 
-    def counts(self, x: Samples, like: Samples) -> Counts:
+    def counts(self, x: Sequences, like: Sequences) -> Counts:
         """The counts of x; without an alphabet, letters are numbered as in ``like``."""
-        assert isinstance(x, Sequences)
-        assert isinstance(like, Sequences)
         key = self, like.letters if self.alphabet is None else None
 
         def find() -> Counts:
             code, letters = numbering(self.alphabet, like)
             strings = _native.strings(x.coded(code), x.offsets, max(letters, 1))
-            return Counts(*_native.count_words(strings, *self.words()), letters)
+            keys, values, indptr = _native.count_words(strings, *self.words())
+            return Counts(keys, self.weighed(values), indptr, letters)
 
         found: Counts = x.once(key, find)
         return found
 
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        of_z = self.counts(z, z)
-        vocabulary = _native.Vocabulary(of_z.keys)
-        b = of_z.vectors(vocabulary.find(of_z.keys), len(vocabulary), z.dtype)
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+        def number() -> tuple[_native.Vocabulary, SparseVectors]:
+            of_z = self.counts(z, z)
+            vocabulary = _native.Vocabulary(of_z.keys)
+            return vocabulary, of_z.vectors(vocabulary.find(of_z.keys), len(vocabulary), z.dtype)
+
+        vocabulary, b = z.once((self, "numbered"), number)
         if x is z:
             return FeaturePairs(b, b)
         of_x = self.counts(x, z)
         return FeaturePairs(of_x.vectors(vocabulary.find(of_x.keys), len(vocabulary), x.dtype), b)
 
     def diag_of(self, x: Samples) -> Array:
-        return self.counts(x, x).squares()
+        a = as_sequences(x)
+        return self.counts(a, a).squares()
 
     def features_of(self, x: Samples) -> Any:
         """Sparse counts, one column per possible word: the same columns in every call."""
-        assert isinstance(x, Sequences)
+        x = as_sequences(x)
         latin = tuple(map(chr, range(256)))
         if self.alphabet is None and not set(x.letters) <= set(latin):
             raise FeaturesError(
@@ -164,8 +182,9 @@ class WordKernel(SequenceKernel):
 class Spectrum(WordKernel):
     """The inner product of counts of words (k-mers): k(x, z) = sum over words u of k letters of n_u(x) n_u(z).
 
-    n_u(x) is how often u stands in x. With ``min_k``, words of all lengths from ``min_k`` to ``k`` count. With
-    ``reverse_complement=True`` (DNA), the words of both strands do. Leslie, Eskin, Noble, "The spectrum kernel" (2002).
+    n_u(x) is how often u stands in x or, with ``presence=True``, whether it does: 1 or 0. With ``min_k``, words of all
+    lengths from ``min_k`` to ``k`` count. With ``reverse_complement=True`` (DNA), the words of both strands do. Leslie,
+    Eskin, Noble, "The spectrum kernel" (2002).
 
     Memory: 28 bytes per distinct word of a sequence. Words of more than 63 bits are told apart by 64 bits of hash.
 
@@ -182,6 +201,7 @@ class Spectrum(WordKernel):
     min_k: int | None = None
     alphabet: Any = None
     reverse_complement: bool = False
+    presence: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", integer("k of Spectrum", self.k, 1))
@@ -193,6 +213,9 @@ class Spectrum(WordKernel):
 
     def words(self) -> tuple[int, int, bool, int]:
         return self.k if self.min_k is None else self.min_k, self.k, self.reverse_complement, 0
+
+    def weighed(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.ones_like(counts) if self.presence else counts
 
 
 class DifferenceKernel(WordKernel):
@@ -210,7 +233,7 @@ class DifferenceKernel(WordKernel):
         """The kernel that counts the words themselves."""
         return Spectrum(self.length(), alphabet=self.alphabet, reverse_complement=reverse_complement)
 
-    def bags(self, x: Samples, like: Samples, reverse_complement: bool) -> tuple[Any, list[float]]:
+    def bags(self, x: Sequences, like: Sequences, reverse_complement: bool) -> tuple[Any, list[float]]:
         counts = self.plain(reverse_complement).counts(x, like)
         letters = max(counts.letters, 1)
         if not _native.fits_tree(letters, self.length()):
@@ -222,26 +245,18 @@ class DifferenceKernel(WordKernel):
         weights = [float(w) * (2 if self.reverse_complement else 1) for w in self.weights(letters)]
         return _native.bag(counts.keys, counts.values, counts.indptr, letters, self.length()), weights
 
-    def tree(self, x: Samples, z: Samples) -> Pairs:
-        like = self.like(x, z)
-
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
         def make(single: bool) -> Any:
-            left, weights = self.bags(x, like, False)
-            right, _ = self.bags(z, like, self.reverse_complement)
+            left, weights = self.bags(x, z, False)
+            right, _ = self.bags(z, z, self.reverse_complement)
             return (_native.tree_pairs_f32 if single else _native.tree_pairs_f64)(left, right, weights)
 
         return StringPairs(x, z, make)
 
-    def like(self, x: Samples, z: Samples) -> Samples:
-        """Whose letters are numbered, without an alphabet."""
-        return z
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        return self.tree(x, z)
-
     def diag_of(self, x: Samples) -> Array:
-        left, weights = self.bags(x, x, False)
-        right, _ = self.bags(x, x, self.reverse_complement)
+        a = as_sequences(x)
+        left, weights = self.bags(a, a, False)
+        right, _ = self.bags(a, a, self.reverse_complement)
         return np.asarray(_native.tree_diagonal(left, right, weights))
 
 
@@ -280,8 +295,7 @@ class Mismatch(DifferenceKernel):
         return self.k, self.k, self.reverse_complement, self.m
 
     def resolve_own(self, x: Samples) -> Kernel:
-        assert isinstance(x, Sequences)
-        return self if self.alphabet is not None else dataclasses.replace(self, alphabet=x.letters)
+        return self if self.alphabet is not None else dataclasses.replace(self, alphabet=as_sequences(x).letters)
 
     def weights(self, letters: int) -> list[int]:
         """How many words differ in at most m letters from both of two that differ in d letters themselves."""
@@ -295,15 +309,22 @@ class Mismatch(DifferenceKernel):
             for d in range(min(2 * self.m, self.k) + 1)
         ]
 
-    def bind(self, x: Samples, z: Samples) -> Pairs:
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
         if self.alphabet is None:
-            both = x.letters if x is z else dict.fromkeys((*z.letters, *x.letters))  # type: ignore[attr-defined]
-            return dataclasses.replace(self, alphabet=tuple(both)).bind(x, z)
-        letters = numbering(self.alphabet, z)[1]  # type: ignore[arg-type]
+            both = tuple(dict.fromkeys((*z.letters, *x.letters)))
+            return dataclasses.replace(self, alphabet=both).compared(x, z)
+        return WordKernel.compared(self, x, z) if self.counted(x, z) else super().compared(x, z)
+
+    def diag_of(self, x: Samples) -> Array:
+        a = as_sequences(x)
+        return WordKernel.diag_of(self, a) if self.counted(a, a) else super().diag_of(a)
+
+    def counted(self, x: Sequences, z: Sequences) -> bool:
+        """Whether the counts of all words near those of the sequences are few enough to be made."""
+        letters = numbering(self.alphabet, z)[1]
         near = sum(comb(self.k, i) * (letters - 1) ** i for i in range(self.m + 1)) * (1 + self.reverse_complement)
-        words = len(x.ids) + len(z.ids)  # type: ignore[attr-defined]
-        features = 16 * near * words <= FEATURE_BYTES and letters**self.k < 2**63
-        return WordKernel.bind(self, x, z) if features else self.tree(x, z)
+        words = len(z.ids) if x is z else len(x.ids) + len(z.ids)
+        return bool(16 * near * words <= FEATURE_BYTES and letters**self.k < 2**63)
 
 
 def _ways(d: int, a: int, b: int) -> int:
@@ -317,7 +338,7 @@ class GappedKmer(DifferenceKernel):
     A gapped word is k letters at k of l places; n_u(x) counts the words of x that have them there. Two words of l
     letters that differ in d share C(l - d, k) of these, so k(x, z) = sum of C(l - d(u, v), k) over the words u of x and
     v of z. Ghandi, Lee, Mohammad-Noori, Beer, "Enhanced regulatory sequence prediction using gapped k-mer features"
-    (2014); Lee, "LS-GKM" (2016), whose kernel is ``GappedKmer(l, k, "dna", True).normalized()``.
+    (2014). With ``.normalized()`` and both strands, this is the gapped k-mer kernel of LS-GKM (Lee, 2016).
 
     A tree of the words is walked. Memory: 40 bytes per distinct word of a sequence, 64 per sequence and thread.
 

@@ -49,7 +49,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """X after scikit-learn's checks; a Kernel's own door does the rest, as it may take more than numbers."""
         if isinstance(self.kernel, Kernel) and not self._precomputed():
-            if hasattr(self.kernel.samples(X), "width"):  # else objects, which have no columns to count
+            if self.kernel.samples(X).width is not None:  # sequences and the like have no columns to check
                 validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         if self._plain(X, reset):

@@ -31,6 +31,11 @@ class Samples(ABC):
         """A value that two sets of samples share exactly when their contents are equal."""
 
     @property
+    def width(self) -> int | None:
+        """The number of columns, where there are any."""
+        return None
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which these samples are compared."""
         return np.dtype(np.float64)

@@ -15,8 +15,8 @@ from mercer.samples.door import as_samples
 from mercer.samples.objects import Objects
 from mercer.samples.table import Table
 
-#: Results that kernels have found from sequences are remembered for this many kernels.
-REMEMBERED = 4
+#: So many of the latest results that kernels have found from sequences are remembered with them.
+REMEMBERED = 8
 
 
 class Sequences(Samples):
@@ -80,11 +80,12 @@ class Sequences(Samples):
 
     def once(self, key: Hashable, find: Callable[[], Any]) -> Any:
         """What ``find`` finds from these sequences, which is asked for again and again; the latest few are kept."""
-        if key not in self._remembered:
-            while len(self._remembered) >= REMEMBERED:
-                del self._remembered[next(iter(self._remembered))]
-            self._remembered[key] = find()
-        return self._remembered[key]
+        found = self._remembered.get(key)
+        if found is None:
+            found = find()
+            latest = list(self._remembered.items())[1 - REMEMBERED :]
+            self._remembered = dict([*latest, (key, found)])  # replaced, not changed: threads may share it
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_remembered": {}}
