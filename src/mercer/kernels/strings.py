@@ -167,14 +167,14 @@ class WordKernel(SequenceKernel):
                 "give an alphabet, for example alphabet='protein' or a tuple of tokens"
             )
         fixed = self if self.alphabet is not None else dataclasses.replace(self, alphabet=latin)  # type: ignore[type-var]
-        counts = fixed.counts(x, x)
         shortest, longest, _, _ = self.words()
-        width = sum(counts.letters**k for k in range(shortest, longest + 1))
+        width = sum(numbering(fixed.alphabet, x)[1] ** k for k in range(shortest, longest + 1))
         if width > MOST_COLUMNS:
             raise FeaturesError(
                 f"the features of {self} would have {width} columns, one per possible word; at most {MOST_COLUMNS} "
                 "are made. Use the kernel itself, or an alphabet of fewer letters"
             )
+        counts = fixed.counts(x, x)
         return counts.vectors(counts.keys.astype(np.int64), width, x.dtype).array
 
 
