@@ -2,10 +2,11 @@
 
 import argparse
 
-from benchmarks import additive, decompose, kernels, linear, logistic, neighbors, online, ridge, svm
+from benchmarks import additive, decompose, kernels, linear, logistic, neighbors, online, ridge, strings, svm
 from benchmarks.measure import save
 
-NOUNS = {
+#: Tables of rows that are measured one after the other.
+TABLES = {
     "additive": additive,
     "decompose": decompose,
     "kernels": kernels,
@@ -15,19 +16,21 @@ NOUNS = {
     "online": online,
     "ridge": ridge,
 }
+#: Those that run by rules of their own.
+STUDIES = {"strings": strings, "svm": svm}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("nouns", nargs="*", help=f"{', '.join(NOUNS)}, svm; all if none is named")
+    parser.add_argument("nouns", nargs="*", help=f"{', '.join([*TABLES, *STUDIES])}; all if none is named")
     svm.options(parser)
     chosen = parser.parse_args()
-    for noun in chosen.nouns or [*NOUNS, "svm"]:
-        if noun == "svm":
-            svm.run(chosen)
+    for noun in chosen.nouns or [*TABLES, *STUDIES]:
+        if noun in STUDIES:
+            STUDIES[noun].run(chosen)
             continue
         rows = []
-        for row in NOUNS[noun].rows():
+        for row in TABLES[noun].rows():
             print(row, flush=True)
             rows.append(row)
         save(noun, rows)

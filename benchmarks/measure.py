@@ -84,9 +84,14 @@ def load(file: str) -> Any:
 
 
 def save(noun: str, rows: list[Any]) -> None:
+    write(RESULTS / f"{noun}.json", rows)
+
+
+def write(path: Path, rows: list[Any]) -> None:
+    """The rows, each a dataclass, and the machine they were measured on."""
     from mercer import _native
 
-    RESULTS.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     machine = {
         "processor": platform.processor() or platform.machine(),
         "instruction_set": _native.instruction_set(),
@@ -94,6 +99,4 @@ def save(noun: str, rows: list[Any]) -> None:
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-    (RESULTS / f"{noun}.json").write_text(
-        json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n"
-    )
+    path.write_text(json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n")

@@ -11,3 +11,4 @@ void bind_linear(nanobind::module_& m);
 void bind_perceptron(nanobind::module_& m);
 void bind_neighbors(nanobind::module_& m);
 void bind_expansion(nanobind::module_& m);
+void bind_strings(nanobind::module_& m);

@@ -1,4 +1,5 @@
 #include "bind/bind.hpp"
+#include "bind/pairs.hpp"
 #include "bind/rows.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
@@ -24,12 +25,11 @@ using mercer::Index;
 namespace {
 
 template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
+using mercer::python::Out;
+using mercer::python::Positions;
 using mercer::python::Rows;
 
 template <class T> Rows<T> dense_rows(Dense<T> a) {
@@ -98,27 +98,9 @@ template <class T> class Bound {
         mercer::nearest(*pairs_, rows, columns, scale, offset.data(), k, index.data(), value.data());
     }
     void fill(std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) const {
-        const Index rows = Index(out.shape(0)), columns = Index(out.shape(1));
-        if (out.stride(1) != 1 && columns > 1) throw std::invalid_argument("out must have contiguous rows");
-        if (first_column < 0 || first_column + columns > z_.source.rows) throw std::out_of_range("columns");
-        if (index) {
-            if (Index(index->shape(0)) != rows) throw std::invalid_argument("one row of out per index");
-            for (Index r = 0; r < rows; ++r)
-                if (index->data()[r] < 0 || index->data()[r] >= x_.source.rows) throw std::out_of_range("row index");
-        } else if (first_row < 0 || first_row + rows > x_.source.rows) {
-            throw std::out_of_range("rows");
-        }
-        const Index* positions = index ? index->data() : nullptr;
-        nb::gil_scoped_release release;
-        pairs_->fill(positions, first_row, rows, first_column, first_column + columns, out.data(), out.stride(0));
+        mercer::python::fill(*pairs_, x_.source.rows, z_.source.rows, index, first_row, first_column, out);
     }
-    void fill_symmetric(Out<T> out) const {
-        const Index n = z_.source.rows;
-        if (Index(out.shape(0)) != n || Index(out.shape(1)) != n || (out.stride(1) != 1 && n > 1))
-            throw std::invalid_argument("out must be n by n with contiguous rows");
-        nb::gil_scoped_release release;
-        pairs_->fill_symmetric(out.data(), out.stride(0));
-    }
+    void fill_symmetric(Out<T> out) const { mercer::python::fill_symmetric(*pairs_, z_.source.rows, out); }
 
   private:
     Rows<T> x_, z_;

@@ -9,4 +9,5 @@ NB_MODULE(_native, m) {
     bind_perceptron(m);
     bind_neighbors(m);
     bind_expansion(m);
+    bind_strings(m);
 }

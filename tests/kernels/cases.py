@@ -18,6 +18,7 @@ from mercer.kernels import (
     Delta,
     Exponential,
     FeatureMap,
+    GappedKmer,
     Gaussian,
     Hellinger,
     HellingerDistance,
@@ -29,8 +30,10 @@ from mercer.kernels import (
     Lift,
     Linear,
     Linf,
+    LocalAlignment,
     Mahalanobis,
     Matern,
+    Mismatch,
     Monomials,
     NegativeDistance,
     Polar,
@@ -38,12 +41,16 @@ from mercer.kernels import (
     PowerSeries,
     Quadratic,
     RationalQuadratic,
+    Segment,
     Sigmoid,
+    Spectrum,
     Squares,
+    Subsequence,
+    WeightedDegree,
     exp,
 )
 
-from . import naive
+from . import naive, naive_strings
 
 WIDTH = 20
 _rng = np.random.default_rng(20)
@@ -54,6 +61,7 @@ DATA = {
         _rng.gamma(0.5, size=(150, WIDTH)) * (_rng.random((150, WIDTH)) < 0.7),
         _rng.gamma(0.5, size=(71, WIDTH)) * (_rng.random((71, WIDTH)) < 0.7),
     ),
+    "strings": naive_strings.data(_rng),
     "codes": (_rng.integers(0, 3, (150, 4)).astype(float), _rng.integers(0, 3, (71, 4)).astype(float)),
 }
 X, Z = DATA["vectors"]
@@ -75,6 +83,11 @@ class Case:
     loose32: float = 1e-5  # what float32 may be wrong by, relative to the largest entry
     dtype32: Any = np.float32  # of the matrix of float32 samples
     users: bool = False  # computed by a user's function, which may round differently from block to block
+
+    @property
+    def objects(self) -> bool:
+        """Whether it compares a list of objects rather than rows of numbers."""
+        return isinstance(DATA[self.data][0], list)
 
 
 def blockwise(A, B):
@@ -277,4 +290,63 @@ _composed = [
     ),
 ]
 
-CASES = [*_vectors, *_histograms, *_composed]
+_strings = [
+    Case("spectrum", Spectrum(3), naive_strings.spectrum(3), "strings"),
+    Case("spectrum of lengths", Spectrum(4, min_k=2), naive_strings.spectrum(2, 3, 4), "strings"),
+    Case(
+        "spectrum present",
+        Spectrum(2, min_k=1, presence=True),
+        naive_strings.features(lambda x: dict.fromkeys(naive_strings.windows(x, 1) + naive_strings.windows(x, 2), 1)),
+        "strings",
+    ),
+    Case("spectrum hashed", Spectrum(40, min_k=3), naive_strings.spectrum(*range(3, 41)), "strings"),
+    Case(
+        "spectrum of both strands",
+        Spectrum(3, alphabet="dna", reverse_complement=True),
+        naive_strings.spectrum(3, dna=True, strands=True),
+        "strings",
+    ),
+    Case("spectrum of groups", Spectrum(3, alphabet=("AG", "CT")), naive_strings.spectrum(3, groups="AGCT"), "strings"),
+    Case("mismatch", Mismatch(3, 1, alphabet="dna"), naive_strings.mismatch(3, 1), "strings"),
+    Case("mismatch 2", Mismatch(4, 2, alphabet="ACGT"), naive_strings.mismatch(4, 2), "strings"),
+    Case(
+        "mismatch of both strands",
+        Mismatch(3, 1, alphabet="dna", reverse_complement=True),
+        naive_strings.mismatch(3, 1, strands=True),
+        "strings",
+    ),
+    Case("gapped", GappedKmer(5, 3, alphabet="dna"), naive_strings.gapped(5, 3), "strings"),
+    Case(
+        "gapped of both strands",
+        GappedKmer(4, 2, alphabet="dna", reverse_complement=True),
+        naive_strings.gapped(4, 2, strands=True),
+        "strings",
+    ),
+    Case("gapped without gaps", GappedKmer(3, 3), naive_strings.spectrum(3), "strings"),
+    Case("weighted degree", WeightedDegree(4), naive_strings.weighted_degree(4, 0), "strings"),
+    Case("weighted degree, shifted", WeightedDegree(3, shift=2), naive_strings.weighted_degree(3, 2), "strings"),
+    Case("subsequence", Subsequence(3, 0.7), naive_strings.subsequence(3, 0.7), "strings"),
+    Case("subsequence of letters", Subsequence(1, 1.0), naive_strings.subsequence(1, 1.0), "strings"),
+    Case(
+        "local alignment",
+        LocalAlignment((2, -1), open=2, extend=0.5, beta=0.8),
+        naive_strings.local_alignment(2, -1, 2, 0.5, 0.8),
+        "strings",
+        loose32=2e-6,
+    ),
+    Case(
+        "strings composed",
+        (Spectrum(2) + 3 * Mismatch(3, 1, alphabet="dna").on(Segment(0, 6))).normalized() * GappedKmer(3, 2) + 1,
+        naive_strings.composed,
+        "strings",
+        dtype32=np.float64,  # what a map makes of objects has a precision of its own
+    ),
+    Case(
+        "strings normalized",
+        (Spectrum(3) + Spectrum(2).normalized() + 0.5 * Spectrum(1)).normalized(),
+        naive_strings.normalized_sum,
+        "strings",
+    ),
+]
+
+CASES = [*_vectors, *_histograms, *_composed, *_strings]

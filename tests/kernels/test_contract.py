@@ -18,7 +18,14 @@ NAMES = {name: getattr(mercer.kernels, name) for name in mercer.kernels.__all__}
 
 
 def samples(case: Case, dtype=np.float64):
+    if case.objects:
+        return DATA[case.data] if dtype == np.float64 else tuple(as_objects(case, A, dtype) for A in DATA[case.data])
     return tuple(A.astype(dtype) for A in DATA[case.data])
+
+
+def as_objects(case: Case, items, dtype):
+    """Objects that are to be compared in this precision."""
+    return case.kernel.samples(items).astype(dtype)
 
 
 def close(K, expected, case: Case, tolerance: float) -> None:
@@ -99,6 +106,8 @@ def test_repr_can_be_evaluated(case):
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array])
 def test_sparse_samples(case, form):
+    if case.objects:
+        pytest.skip("compares objects")
     X, Z = samples(case)
     close(case.kernel(form(X), form(Z)), case.kernel(X, Z), case, 1e-12)
     close(case.kernel(form(X)), case.kernel(X), case, 1e-12)
@@ -123,6 +132,8 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 def test_memory_order_does_not_matter(case, layout):
+    if case.objects:
+        pytest.skip("compares objects")
     X, Z = samples(case)
     close(case.kernel(layout(X), layout(Z)), case.kernel(X, Z), case, 1e-14)
     close(case.kernel(layout(X)), case.kernel(X), case, 1e-14)

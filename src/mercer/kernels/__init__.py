@@ -20,6 +20,7 @@ from mercer.kernels.algebra import (
     Sum,
     exp,
 )
+from mercer.kernels.alignments import LocalAlignment, Subsequence, WeightedDegree
 from mercer.kernels.base import FeaturesError, Kernel, UnresolvedKernelError
 from mercer.kernels.bases import GaussianBasis, PolynomialBasis
 from mercer.kernels.distances import (
@@ -38,6 +39,7 @@ from mercer.kernels.histograms import Categorical, Chi2, Delta, Hellinger, Inter
 from mercer.kernels.maps import L1Normalized, Lift, Map, Monomials, Polar, Quadratic, Squares
 from mercer.kernels.named import named_kernel
 from mercer.kernels.repair import Repaired, repair
+from mercer.kernels.strings import GappedKmer, Mismatch, Segment, Spectrum
 from mercer.kernels.vectors import (
     Cosine,
     FeatureMap,
@@ -67,6 +69,7 @@ __all__ = [
     "Exponential",
     "FeatureMap",
     "FeaturesError",
+    "GappedKmer",
     "Gaussian",
     "GaussianBasis",
     "Hellinger",
@@ -79,9 +82,11 @@ __all__ = [
     "Lift",
     "Linear",
     "Linf",
+    "LocalAlignment",
     "Mahalanobis",
     "Map",
     "Matern",
+    "Mismatch",
     "Monomials",
     "NegativeDistance",
     "Normalized",
@@ -98,10 +103,14 @@ __all__ = [
     "RationalQuadratic",
     "Repaired",
     "Scaled",
+    "Segment",
     "Sigmoid",
+    "Spectrum",
     "Squares",
+    "Subsequence",
     "Sum",
     "UnresolvedKernelError",
+    "WeightedDegree",
     "exp",
     "named_kernel",
     "repair",

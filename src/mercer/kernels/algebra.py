@@ -11,6 +11,7 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
@@ -117,7 +118,8 @@ class Sum(OfSeveral):
         return next(part for part in (*self.parts, self.parts[0]) if not isinstance(part, Constant)).samples(X)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        return Combined([part.bind(x, z) for part in self.parts], np.add)
+        first, *others = (part.bind(x, z) for part in self.parts)
+        return first.plus(others)
 
     def diag_of(self, x: Samples) -> Array:
         return reduce(np.add, [part.diag_of(x) for part in self.parts])
@@ -131,8 +133,8 @@ class Sum(OfSeveral):
             parts.append(f)
         return lambda x: reduce(np.add, [f(x) for f in parts])
 
-    def features_of(self, x: Samples) -> Array:
-        return np.hstack([part.features_of(x) for part in self.parts])
+    def features_of(self, x: Samples) -> Any:
+        return beside([part.features_of(x) for part in self.parts])
 
     def __repr__(self) -> str:
         text = repr(self.parts[0])
@@ -177,6 +179,19 @@ class Product(OfSeveral):
 
 def _rowwise_kronecker(A: Array, B: Array) -> Array:
     return np.asarray(np.einsum("ni,nj->nij", A, B).reshape(len(A), -1))
+
+
+def beside(features: list[Any]) -> Any:
+    """Features laid end to end, sparse if any of them is."""
+    if any(sp.issparse(F) for F in features):
+        return sp.csr_array(sp.hstack(features))
+    return np.hstack(features)
+
+
+def scaled_rows(features: Any, factors: NDArray[np.float64]) -> Any:
+    """Feature vectors, each multiplied by its factor."""
+    by: Any = sp.diags_array(factors).tocsr() if sp.issparse(features) else None
+    return features * factors[:, None] if by is None else by @ features
 
 
 class OfOne(Kernel):
@@ -228,10 +243,10 @@ class Scaled(OfOne):
     def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
         return self.inner.collapse(z, self.factor * V, starts)
 
-    def features_of(self, x: Samples) -> Array:
+    def features_of(self, x: Samples) -> Any:
         if self.factor < 0:
             return super().features_of(x)
-        return np.asarray(np.sqrt(self.factor) * self.inner.features_of(x))
+        return self.inner.features_of(x) * np.sqrt(self.factor)
 
     def __repr__(self) -> str:
         return f"{number(self.factor)} * {enclosed(self.inner, (Sum, Product))}"
@@ -333,7 +348,7 @@ class Normalized(OfOne):
         of_x = self.inverse_norms(x)
         of_z = of_x if x is z else self.inverse_norms(z)
         diagonal = np.sign(of_x) if x is z else None
-        return Bordered(self.inner.bind(x, z), of_x, of_z, np.multiply, np.multiply, diagonal)
+        return self.inner.bind(x, z).multiplied(of_x, of_z, diagonal)
 
     def diag_of(self, x: Samples) -> Array:
         return np.sign(self.inverse_norms(x))
@@ -342,8 +357,8 @@ class Normalized(OfOne):
         f = self.inner.collapse(z, V * self.inverse_norms(z)[:, None], starts)
         return None if f is None else lambda x: f(x) * self.inverse_norms(x)[:, None, None]
 
-    def features_of(self, x: Samples) -> Array:
-        return self.inner.features_of(x) * self.inverse_norms(x)[:, None]
+    def features_of(self, x: Samples) -> Any:
+        return scaled_rows(self.inner.features_of(x), self.inverse_norms(x))
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.normalized()"
@@ -450,8 +465,13 @@ class OnMap(Through):
     inner: Kernel
     map: Any
 
+    def samples(self, X: Any) -> Samples:
+        door = getattr(self.map, "samples", as_samples)  # a map of objects may have a door of its own
+        samples: Samples = door(X)
+        return samples
+
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return child.samples(self.map(x.dense()))
+        return child.samples(self.map(x.content()))
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.on({self.map!r})"

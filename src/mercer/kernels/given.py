@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, StoredPairs, UserPairs, checked
-from mercer.samples import Objects, Samples, Similarities, Table, as_samples
+from mercer.samples import Objects, Samples, Similarities, as_samples
 from mercer.samples.base import Array
 
 
@@ -83,7 +82,7 @@ class Custom(Kernel):
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         function = self.one_by_one if self.pairwise else self.f
-        return UserPairs(repr(self), _content(x), _content(z), np.result_type(x.dtype, z.dtype), function)
+        return UserPairs(repr(self), x.content(), z.content(), np.result_type(x.dtype, z.dtype), function)
 
     def one_by_one(self, some: Any, others: Any) -> Array:
         return np.array([float(self.f(s, t)) for s in some for t in others]).reshape(len(some), len(others))
@@ -91,13 +90,7 @@ class Custom(Kernel):
     def diag_of(self, x: Samples) -> Array:
         if not self.pairwise:
             return super().diag_of(x)
-        return checked(np.array([float(self.f(s, s)) for s in _content(x)]), repr(self))
+        return checked(np.array([float(self.f(s, s)) for s in x.content()]), repr(self))
 
     def __repr__(self) -> str:
         return f"Custom({getattr(self.f, '__name__', repr(self.f))}{', pairwise=True' if self.pairwise else ''})"
-
-
-def _content(x: Samples) -> Sequence[Any] | Array:
-    if isinstance(x, Table):
-        return list(zip(*x.columns, strict=True))
-    return x.items if isinstance(x, Objects) else x.dense()

@@ -24,6 +24,8 @@ Step = tuple[_native.Op, float, float, Sequence[float]]
 BLOCK_BYTES = 4 * 2**20
 #: ... or this many rows, if that is more.
 BLOCK_ROWS = 24
+#: Weights of explicit features are kept, instead of comparing with every sample, up to this size.
+WEIGHT_BYTES = 2**26
 
 
 def step(op: _native.Op, a: float = 0.0, b: float = 0.0, c: Sequence[float] = ()) -> Step:
@@ -54,6 +56,9 @@ def part(rows: Rows, within: slice) -> Rows:
 class Pairs(ABC):
     """The matrix of k(x_i, z_j). ``same`` says that it is symmetric: x and z are the same samples, and so is k."""
 
+    #: Whether an entry costs so much that a matrix which fits into memory is better computed once and kept.
+    dear = False
+
     def __init__(self, shape: tuple[int, int], dtype: Any, same: bool) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
@@ -75,6 +80,16 @@ class Pairs(ABC):
     def then(self, *steps: Step) -> Pairs:
         """The matrix with elementwise steps applied to every entry."""
         return Stepped(self, steps)
+
+    def plus(self, others: Sequence[Pairs]) -> Pairs:
+        """The sum of this matrix and others."""
+        return Combined([self, *others], np.add)
+
+    def multiplied(
+        self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
+    ) -> Pairs:
+        """The matrix with rows and columns multiplied by these numbers; the diagonal, where given, is exact."""
+        return Bordered(self, of_x, of_z, np.multiply, np.multiply, diagonal)
 
     def block(self, rows: Rows, columns: slice) -> Array:
         """The block at these rows and columns, in a new array."""
@@ -139,7 +154,25 @@ class Pairs(ABC):
             change(out[within], some, columns)
 
 
-class NativePairs(Pairs):
+class BoundPairs(Pairs):
+    """Pairs whose blocks the native core fills."""
+
+    @property
+    def bound(self) -> Any:
+        """The core's object; made when the first block is wanted."""
+        raise NotImplementedError(f"{type(self).__name__} must bind itself to the native core")
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        if isinstance(rows, slice):
+            self.bound.fill(None, rows.start, columns.start, out)
+        else:
+            self.bound.fill(np.ascontiguousarray(rows, dtype=np.int64), 0, columns.start, out)
+
+    def fill_symmetric(self, out: Array) -> None:
+        self.bound.fill_symmetric(out)
+
+
+class NativePairs(BoundPairs):
     """A formula of the native engine: a reduction over coordinates, then elementwise steps, fused."""
 
     def __init__(
@@ -196,14 +229,58 @@ class NativePairs(Pairs):
             return float(self.z.totals().max(initial=0.0))
         return np.inf
 
-    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
-        if isinstance(rows, slice):
-            self.bound.fill(None, rows.start, columns.start, out)
-        else:
-            self.bound.fill(np.ascontiguousarray(rows, dtype=np.int64), 0, columns.start, out)
 
-    def fill_symmetric(self, out: Array) -> None:
-        self.bound.fill_symmetric(out)
+class FeaturePairs(NativePairs):
+    """Inner products of explicit sparse features, counted from objects. Scales, norms and sums join the features.
+
+    So what is composed of such kernels is one matrix product of the native engine, which the solvers know.
+    """
+
+    x: SparseVectors
+    z: SparseVectors
+
+    def __init__(self, x: SparseVectors, z: SparseVectors) -> None:
+        super().__init__(x, z, _native.Pair.dot, [])
+        self.known: dict[tuple[bytes, bytes], Array] = {}
+
+    def share(self, other: Pairs) -> None:
+        """Takes over the weights of features that another, bound to the same columns, has found."""
+        if isinstance(other, FeaturePairs):
+            self.known = other.known
+
+    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
+        """Where they fit, by the sums of the columns' features, so that the number of columns does not matter."""
+        if self.z.width * len(starts) * V.shape[1] * 8 > WEIGHT_BYTES:
+            return super().by_segment(V, starts)
+        key = V.tobytes(), starts.tobytes()
+        weights = self.known.get(key)
+        if weights is None:
+            ends = [*starts[1:], len(V)]
+            sums = [self.z.array[a:b].T @ V[a:b] for a, b in zip(starts, ends, strict=True)]
+            weights = self.known[key] = np.concatenate(sums, axis=1).astype(np.float64, copy=False)
+        values = np.asarray(self.x.array @ weights, dtype=np.float64)
+        return values.reshape(self.shape[0], len(starts), V.shape[1])
+
+    def then(self, *steps: Step) -> NativePairs:
+        (op, a, b, _), *more = steps
+        if op == _native.Op.affine and a >= 0 and b == 0:
+            root = np.full(self.shape[0], np.sqrt(a)), np.full(self.shape[1], np.sqrt(a))
+            scaled = self.multiplied(*root, None)
+            return scaled.then(*more) if more else scaled
+        return super().then(*steps)
+
+    def multiplied(
+        self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
+    ) -> FeaturePairs:
+        x = self.x.multiplied(of_x)
+        return FeaturePairs(x, x if self.same else self.z.multiplied(of_z))
+
+    def plus(self, others: Sequence[Pairs]) -> Pairs:
+        alike = [other for other in others if isinstance(other, FeaturePairs) and other.same == self.same]
+        if len(alike) < len(others):
+            return super().plus(others)
+        x = self.x.beside([other.x for other in alike])
+        return FeaturePairs(x, x if self.same else self.z.beside([other.z for other in alike]))
 
 
 class Stepped(Pairs):
@@ -211,7 +288,7 @@ class Stepped(Pairs):
 
     def __init__(self, inner: Pairs, steps: Sequence[Step]) -> None:
         super().__init__(inner.shape, inner.dtype, inner.same)
-        self.inner = inner
+        self.inner, self.dear = inner, inner.dear
         self.formula = _native.Formula(_native.Pair.dot, list(steps), 0.0)
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
@@ -229,7 +306,7 @@ class Combined(Pairs):
     def __init__(self, parts: Sequence[Pairs], combine: np.ufunc) -> None:
         dtype = np.result_type(*(p.dtype for p in parts))
         super().__init__(parts[0].shape, dtype, all(p.same for p in parts))
-        self.parts, self.combine = parts, combine
+        self.parts, self.combine, self.dear = parts, combine, any(p.dear for p in parts)
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         def change(block: Array, some: Rows, columns: slice) -> None:
@@ -258,6 +335,7 @@ class Bordered(Pairs):
     ) -> None:
         super().__init__(inner.shape, inner.dtype, inner.same)
         self.inner, self.of_x, self.of_z, self.outer, self.join = inner, of_x, of_z, outer, join
+        self.dear = inner.dear
         self.diagonal = diagonal  # the exact values where x and z are the same samples
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:

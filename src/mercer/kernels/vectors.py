@@ -445,8 +445,7 @@ class FeatureMap(InnerProduct):
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         if isinstance(x, Features):
             return x
-        given = getattr(x, "items", None)
-        values = vectors(as_samples(self.phi(x.dense() if given is None else list(given))))
+        values = vectors(as_samples(self.phi(x.content())))
         if len(values) != len(x):
             raise ValueError(
                 f"the map of {self} turned {len(x)} samples into {len(values)} rows; expected one row each"

@@ -54,7 +54,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         """
         if isinstance(self.kernel, Kernel) and not self._precomputed():
             samples = self.kernel.samples(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            if samples.width is not None:  # sequences and the like have no columns to check
+                validate_data(self, X, reset=reset, skip_check_array=True)
             return samples
         if self._plain(X, reset):
             self.n_features_in_ = X.shape[1]

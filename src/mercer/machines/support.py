@@ -176,8 +176,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         if not np.array_equal(place, np.arange(n)):
             samples, target, weight = samples.take(place), target[place], weight[place]
             copied = samples.nbytes
-        kernel = kernel.resolve(samples) if kernel.pending else kernel
-        return Training(kernel, samples, place, target, weight, n, copied)
+        return Training(kernel.resolve(samples), samples, place, target, weight, n, copied)
 
     def _opened(self, X: Any) -> tuple[Kernel, Samples]:
         """The kernel that the parameters name, and X as its samples."""
@@ -281,7 +280,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         return nonzero
 
     def _shape(self, training: Training) -> tuple[int, ...]:
-        columns = () if callable(self.kernel) else (self.n_features_in_,)
+        columns = (self.n_features_in_,) if hasattr(self, "n_features_in_") else ()
         return training.rows, *columns
 
     def _iterations(self, steps: list[int]) -> Any:

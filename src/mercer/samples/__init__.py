@@ -7,9 +7,21 @@ and nothing asks again what it was given.
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
 from mercer.samples.objects import Objects
+from mercer.samples.sequences import Sequences, as_sequences
 from mercer.samples.similarities import Similarities
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
 from mercer.samples.vectors import Features, Vectors
 
-__all__ = ["Features", "Objects", "Samples", "Similarities", "SparseVectors", "Table", "Vectors", "as_samples"]
+__all__ = [
+    "Features",
+    "Objects",
+    "Samples",
+    "Sequences",
+    "Similarities",
+    "SparseVectors",
+    "Table",
+    "Vectors",
+    "as_samples",
+    "as_sequences",
+]

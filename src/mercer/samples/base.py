@@ -31,6 +31,11 @@ class Samples(ABC):
         """A value that two sets of samples share exactly when their contents are equal."""
 
     @property
+    def width(self) -> int | None:
+        """The number of columns, where there are any."""
+        return None
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which these samples are compared."""
         return np.dtype(np.float64)
@@ -61,6 +66,10 @@ class Samples(ABC):
     def dense(self) -> Array:
         """A two-dimensional array with one row per sample."""
         raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}")
+
+    def content(self) -> Any:
+        """The samples as a user's function takes them: an array, or a list of objects."""
+        return self.dense()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Samples):

@@ -30,6 +30,9 @@ class Objects(Samples):
     def joined(self, other: Samples) -> Samples:
         return Objects([*self.items, *other.items]) if isinstance(other, Objects) else super().joined(other)
 
+    def content(self) -> list[Any]:
+        return list(self.items)
+
     def fingerprint(self) -> Hashable:
         try:
             hash(self.items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,17 @@ class SparseVectors(Samples):
         by = np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(result.indptr))
         result.data = (result.data / by).astype(self.dtype, copy=False)
         return SparseVectors(result)
+
+    def multiplied(self, factors: NDArray[np.float64]) -> SparseVectors:
+        """The rows multiplied by these numbers."""
+        a = self.array
+        data = (a.data * np.repeat(factors, np.diff(a.indptr))).astype(self.dtype, copy=False)
+        return SparseVectors(type(a)((data, a.indices, a.indptr), shape=a.shape))
+
+    def beside(self, others: Sequence[SparseVectors]) -> SparseVectors:
+        """Vectors that begin with these coordinates and go on with those of others."""
+        blocks: Any = [self.array, *(other.array for other in others)]
+        return SparseVectors(sp.hstack(blocks, format="csr"))
 
     def centre(self) -> NDArray[np.float64]:
         return np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()

@@ -54,6 +54,9 @@ class Table(Samples):
             "pick columns with .on(...), for example Gaussian(1).on('age') * Categorical().on('city')"
         )
 
+    def content(self) -> list[tuple[Any, ...]]:
+        return list(zip(*self.columns, strict=True))
+
     def fingerprint(self) -> Hashable:
         def content(column: Array) -> Any:
             return tuple(map(_key, column)) if column.dtype.kind == "O" else (column.dtype.str, column.tobytes())

@@ -24,6 +24,8 @@ from mercer.solvers.certificate import Certificate, Solution, Task
 
 #: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
 SINGLE = 1e-6
+#: A matrix of dear entries, as those of alignments are, is computed once and kept whole up to this size.
+DEAR_BYTES = 2**30
 
 
 class NotSeparableError(ValueError):
@@ -131,6 +133,8 @@ def matrices(gram: Gram) -> _native.Matrices:
     if isinstance(pairs, StoredPairs):
         whole = np.array_equal(pairs.columns, np.arange(pairs.matrix.shape[1]))
         return _native.stored_matrices(pairs.matrix if whole else pairs.matrix[:, pairs.columns])
+    if pairs.dear and 8 * len(gram) ** 2 <= DEAR_BYTES:
+        return _native.stored_matrices(gram.exact.to_dense())
     diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples), dtype=np.float64)
     return _native.python_matrices(Selections(gram.exact), diagonal)
 

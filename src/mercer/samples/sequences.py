@@ -1,0 +1,167 @@
+"""Sequences: strings, bytes, or lists of tokens, stored flat as numbers so that the native core can read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.samples.base import Samples
+from mercer.samples.door import as_samples
+from mercer.samples.objects import Objects
+from mercer.samples.table import Table
+
+#: So many of the latest results that kernels have found from sequences are remembered with them.
+REMEMBERED = 8
+
+
+class Sequences(Samples):
+    """Sequence i is ``letters[id]`` for the ids from ``offsets[i]`` to ``offsets[i + 1]``.
+
+    Memory: 4 bytes per letter and 8 per sequence. A letter is a character (of bytes, the character of that number) or,
+    where ``tokens``, any hashable object.
+    """
+
+    kind = "sequences"
+
+    def __init__(
+        self,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        letters: tuple[Hashable, ...],
+        tokens: bool,
+        dtype: Any = np.float64,
+    ) -> None:
+        self.ids, self.offsets, self.letters, self.tokens = ids, offsets, letters, tokens
+        self._dtype: np.dtype[Any] = np.dtype(dtype)
+        self._remembered: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def astype(self, dtype: Any) -> Sequences:
+        if self.dtype == dtype:
+            return self
+        return Sequences(self.ids, self.offsets, self.letters, self.tokens, dtype)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    def take(self, index: NDArray[np.int64]) -> Sequences:
+        lengths = self.lengths[index]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], lengths)
+        return Sequences(self.ids[places], offsets, self.letters, self.tokens, self.dtype)
+
+    def content(self) -> list[Any]:
+        if self.tokens:
+            return [[self.letters[i] for i in self.ids[a:b]] for a, b in self._bounds()]
+        codes = np.array([ord(str(letter)) for letter in self.letters], dtype="<u4")[self.ids]
+        text = codes.tobytes().decode("utf-32-le", errors="surrogatepass")
+        return [text[a:b] for a, b in self._bounds()]
+
+    def _bounds(self) -> Iterable[tuple[int, int]]:
+        ends = self.offsets.tolist()
+        return pairwise(ends)
+
+    def coded(self, code: dict[Hashable, int]) -> NDArray[np.int32]:
+        """The number of every letter in another numbering, -1 for those it lacks."""
+        table = np.array([code.get(letter, -1) for letter in self.letters] or [-1], dtype=np.int32)
+        return table[self.ids]
+
+    def once(self, key: Hashable, find: Callable[[], Any]) -> Any:
+        """What ``find`` finds from these sequences, which is asked for again and again; the latest few are kept."""
+        found = self._remembered.get(key)
+        if found is None:
+            found = find()
+            latest = list(self._remembered.items())[1 - REMEMBERED :]
+            self._remembered = dict([*latest, (key, found)])  # replaced, not changed: threads may share it
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_remembered": {}}
+
+    def fingerprint(self) -> Hashable:
+        return self.tokens, self.dtype.str, self.letters, self.offsets.tobytes(), self.ids.tobytes()
+
+
+def as_sequences(X: Any) -> Sequences:
+    """Sequences from a list, an array, a Series or one column of a table, of strings, bytes or lists of tokens.
+
+    >>> as_sequences(["GATTACA", "TACO"]).lengths
+    array([7, 4])
+    >>> as_sequences([["to", "be"], ["or", "not", "to", "be"]]).letters
+    ('to', 'be', 'or', 'not')
+    """
+    if isinstance(X, Sequences):
+        return X
+    items = _items(X)
+    for i, item in enumerate(items):
+        if item is None or isinstance(item, (int, float, np.number)):
+            raise TypeError(
+                f"expected sequences (strings, bytes or lists of tokens) but sample {i} is {item!r}; "
+                "fill or drop missing values first"
+            )
+    texts = sum(isinstance(item, str) for item in items)
+    bytestrings = sum(isinstance(item, (bytes, bytearray)) for item in items)
+    if texts == len(items):
+        return _from_text(items)
+    if bytestrings == len(items):
+        return _from_text([bytes(item).decode("latin-1") for item in items])
+    if texts or bytestrings:
+        raise TypeError(
+            f"expected sequences of one kind but got {texts} strings, {bytestrings} bytes and "
+            f"{len(items) - texts - bytestrings} others; decode bytes, or split strings into tokens"
+        )
+    return _from_tokens(items)
+
+
+def _items(X: Any) -> Sequence[Any]:
+    if isinstance(X, (list, tuple)) and X:
+        return X
+    samples = as_samples(X)
+    if isinstance(samples, Objects):
+        return samples.items
+    if isinstance(samples, Table) and len(samples.columns) == 1:
+        return list(samples.columns[0])
+    what = f"a table of {len(samples.columns)} columns" if isinstance(samples, Table) else samples.kind
+    raise TypeError(
+        f"expected sequences (strings, bytes or lists of tokens) but got {what}; "
+        "pick a column of strings with .on('column')"
+    )
+
+
+def _from_text(items: Sequence[str]) -> Sequences:
+    points = np.frombuffer("".join(items).encode("utf-32-le", errors="surrogatepass"), dtype="<u4")
+    present = np.flatnonzero(np.bincount(points)) if len(points) else np.empty(0, dtype=np.int64)
+    table = np.zeros(int(present[-1]) + 1 if len(present) else 1, dtype=np.int32)
+    table[present] = np.arange(len(present))
+    return Sequences(table[points], _offsets(items), tuple(map(chr, present.tolist())), tokens=False)
+
+
+def _from_tokens(items: Sequence[Any]) -> Sequences:
+    known: dict[Hashable, int] = {}
+    ids: list[int] = []
+    rows = [item.tolist() if isinstance(item, np.ndarray) else item for item in items]
+    for i, row in enumerate(rows):
+        try:
+            ids.extend([known.setdefault(token, len(known)) for token in row])
+        except TypeError:
+            raise TypeError(
+                f"expected sequences (strings, bytes or lists of tokens that can be hashed) but sample {i} is a "
+                f"{type(items[i]).__name__}: {str(items[i])[:60]}"
+            ) from None
+    return Sequences(np.array(ids, dtype=np.int32), _offsets(rows), tuple(known), tokens=True)
+
+
+def _offsets(items: Sequence[Any]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum([len(item) for item in items])]).astype(np.int64)

@@ -1,0 +1,199 @@
+"""What is particular to kernels of sequences: alphabets, features, the choice of algorithm, parameters, scores."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer import Expansion
+from mercer.kernels import (
+    Custom,
+    FeaturesError,
+    GappedKmer,
+    LocalAlignment,
+    Mismatch,
+    Segment,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
+    repair,
+    strings,
+)
+from mercer.kernels.alignments import BLOSUM62, BLOSUM_LETTERS
+from mercer.kernels.pairs import FeaturePairs
+from mercer.kernels.strings import DifferenceKernel
+
+from . import naive_strings
+
+RNG = np.random.default_rng(3)
+X = ["".join(RNG.choice(list("ACGTN"), 40, p=[0.24] * 4 + [0.04])) for _ in range(60)]
+Z = [x[:20] + "".join(RNG.choice(list("ACGT"), 15)) for x in X[:25]]
+PROTEINS = ["".join(RNG.choice(list(BLOSUM_LETTERS + "XB"), RNG.integers(5, 40))) for _ in range(20)]
+
+
+@pytest.mark.parametrize("strands", [False, True])
+@pytest.mark.parametrize(("k", "m"), [(5, 1), (4, 2), (6, 0)])
+def test_the_tree_and_the_counts_give_the_same(monkeypatch, k, m, strands):
+    kernel = Mismatch(k, m, alphabet="dna", reverse_complement=strands)
+    counted, counted_x = kernel(X, Z), kernel(X)
+    assert isinstance(kernel.bind(*kernel.both(X, Z)), FeaturePairs)
+    monkeypatch.setattr(strings, "FEATURE_BYTES", 0)
+    assert not isinstance(kernel.bind(*kernel.both(X, Z)), FeaturePairs)
+    assert (kernel(X, Z) == counted).all()
+    assert (kernel(X) == counted_x).all()
+    assert (kernel.diag(X) == np.diag(counted_x)).all()
+
+
+def test_the_tree_of_many_letters():
+    np.testing.assert_array_equal(
+        DifferenceKernel.compared(Mismatch(3, 1, alphabet="protein"), *_proteins()).dense(), _slow(3, 1)
+    )
+
+
+def _proteins():
+    x = Spectrum(1).samples(PROTEINS)
+    return x, x
+
+
+def _slow(k, m):
+    """Σ over pairs of words of the number of words near both, which was counted above for four letters."""
+    weights = Mismatch(k, m).weights(20)
+    words = [naive_strings.windows(x, k) for x in PROTEINS]
+    words = [[w for w in some if not set(w) & set("XB")] for some in words]
+    return np.array(
+        [
+            [sum(dict(enumerate(weights)).get(naive_strings.differences(u, v), 0) for u in a for v in b) for b in words]
+            for a in words
+        ]
+    )
+
+
+def test_weights_of_differences():
+    assert Mismatch(3, 1).weights(4) == [10, 4, 2]
+    assert GappedKmer(10, 6).weights(4) == [210, 84, 28, 7, 1]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Spectrum(3),
+        Spectrum(4, min_k=2, alphabet="dna"),
+        Spectrum(4, alphabet="dna", reverse_complement=True),
+        Mismatch(4, 1, alphabet="dna"),
+        (2 * Spectrum(2, alphabet="dna") + Spectrum(3, alphabet="dna").on(Segment(5, 20))).normalized(),
+    ],
+    ids=repr,
+)
+def test_features_are_sparse_and_the_same_in_every_call(kernel):
+    F, G = kernel.features(X), kernel.features(Z)
+    assert sp.issparse(F)
+    assert F.shape[1] == G.shape[1]
+    np.testing.assert_allclose((F @ G.T).toarray(), kernel(X, Z), rtol=1e-12, atol=1e-12)
+    assert type(kernel.bind(*kernel.both(X))) is FeaturePairs  # sums, scales and norms are one product
+
+
+def test_sums_over_samples_are_sums_over_features(monkeypatch):
+    kernel = (2 * Spectrum(3) + Spectrum(2).on(Segment(5, 20))).normalized()
+    pairs = kernel.bind(*kernel.both(X, Z))
+    V, starts = RNG.standard_normal((len(Z), 3)), np.array([0, 4, 20])
+    expected = np.stack([kernel(X, Z)[:, a:b] @ V[a:b] for a, b in ((0, 4), (4, 20), (20, 25))], axis=1)
+    np.testing.assert_allclose(pairs.by_segment(V, starts), expected, rtol=1e-12, atol=1e-12)
+    f = Expansion.of(kernel, Z, V)
+    np.testing.assert_allclose(f(X), expected.sum(axis=1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(f(X[:1]), expected.sum(axis=1)[:1], rtol=1e-12, atol=1e-12)
+    assert f._prepared.known  # found once, for all calls
+    monkeypatch.setattr("mercer.kernels.pairs.WEIGHT_BYTES", 0)
+    np.testing.assert_allclose(pairs.by_segment(V, starts), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_features_that_cannot_be_are_refused():
+    with pytest.raises(FeaturesError, match="give an alphabet"):
+        Spectrum(1).features([["to", "be"]])
+    with pytest.raises(FeaturesError, match="would have 25600000000 columns"):
+        Spectrum(8, alphabet="protein").features(PROTEINS)
+    assert Spectrum(1, alphabet=("be", "to")).features([["to", "be", "not", "to"]]).toarray().tolist() == [[1, 2]]
+
+
+def test_alphabets():
+    assert Spectrum(3, alphabet="dna")(["gaT"], ["GAU"]) == 1
+    assert Spectrum(2, alphabet="dna")(["GANT"], ["GANT"]) == 1  # words with an N are left out
+    assert Spectrum(2)(["GANT"], ["GANT"]) == 3
+    assert Spectrum(2, alphabet="protein")(["MKXV"], ["mkxv"]) == 1
+    assert Spectrum(3, alphabet="dna", reverse_complement=True)(["GAT"], ["ATC"]) == 2  # both strands of both
+    assert WeightedDegree(1, alphabet="dna")(["GANT"], ["GANT"]) == 3
+    assert Subsequence(1, 1.0, alphabet="dna")(["NN"], ["NN"]) == 0
+    assert Mismatch(2, 1, alphabet="AB")(["AA"]) == 3
+    assert Mismatch(2, 1).resolve(["AB", "BC"]) == Mismatch(2, 1, alphabet=("A", "B", "C"))
+
+
+def test_whoever_comes_first_in_a_sum():
+    length = Custom(lambda a, b: float(len(a) * len(b)), pairwise=True)
+    expected = Spectrum(2)(X) + Spectrum(3)([x[:9] for x in X])
+    np.testing.assert_array_equal((Spectrum(3).on(Segment(0, 9)) + Spectrum(2))(X), expected)
+    expected = Spectrum(2)(X) + np.outer(*2 * [[len(x) for x in X]])
+    np.testing.assert_array_equal((length + Spectrum(2))(X), expected)
+    np.testing.assert_array_equal((Spectrum(2) + length)(X), expected)
+    for kernel in (Spectrum(2), GappedKmer(3, 2), Subsequence(2, 0.5), WeightedDegree(2), Mismatch(3, 1)):
+        assert (kernel(["", "x"]) == 0).sum() >= 3  # nothing to compare
+        assert kernel(X[:3], [""]).tolist() == [[0], [0], [0]]
+
+
+def test_words_longer_than_their_keys():
+    words = ["".join(RNG.choice(list("abcdefghijklmnopqrstuvwxyz"), 60)) for _ in range(20)]
+    long = [words[0], words[0][5:] + "xyz", *words[1:]]
+    np.testing.assert_array_equal(Spectrum(50)(long), naive_strings.spectrum(50)(long, long))
+
+
+def test_blosum62_is_what_it_says():
+    table = np.zeros((20, 20), int)
+    for i, row in enumerate(BLOSUM62):
+        assert len(row) == i + 1
+        table[i, : i + 1] = row
+    assert np.trace(table) == 116
+    assert table.sum() + np.tril(table, -1).sum() == -426
+    # The diagonal is the largest of its row, and the well-known pairs are similar.
+    whole = np.maximum(table, 0) + np.tril(np.maximum(table, 0), -1).T
+    assert (whole.max(axis=1) == np.diag(table)).all()
+    place = {c: i for i, c in enumerate(BLOSUM_LETTERS)}
+    for pair, score in {"YF": 3, "VI": 3, "KR": 2, "ED": 2, "YH": 2, "WF": 1, "TS": 1, "ML": 2}.items():
+        a, b = sorted((place[c] for c in pair), reverse=True)
+        assert table[a, b] == score
+
+
+def test_local_alignment_tends_to_the_best_score():
+    k = LocalAlignment(beta=20.0)
+    # HEAGAWGHEE against PAWHEAE: AWGHE / AW-HE scores 4 + 11 - 11 + 8 + 5.
+    np.testing.assert_allclose(k(["HEAGAWGHEE"], ["PAWHEAE"]), 17, atol=0.2)
+    long = ["MKWVTFISLLFLFSSAYS" * 60]
+    assert np.isfinite(k(long)).all()
+    assert LocalAlignment().validity == "indefinite"
+
+
+def test_local_alignment_can_be_repaired():
+    k = repair(LocalAlignment(), "clip").resolve(PROTEINS)
+    assert k.validity == "psd"
+    values = np.linalg.eigvalsh(k(PROTEINS))
+    assert values[0] > -1e-10 * values[-1]
+    np.testing.assert_allclose(k(PROTEINS[:7], PROTEINS), k(PROTEINS)[:7], rtol=1e-9, atol=1e-9 * values[-1])
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: Spectrum(0), "k of Spectrum must be at least 1, not 0"),
+        (lambda: Spectrum(2, min_k=3), "min_k of Spectrum must be at most k=2, not 3"),
+        (lambda: Spectrum(2, alphabet=()), "at least one letter"),
+        (lambda: Spectrum(2, alphabet="AAB"), "must differ"),
+        (lambda: Spectrum(2, alphabet=("AB", "BC"))(["A"]), "the letter 'B' stands twice"),
+        (lambda: Spectrum(2, reverse_complement=True), 'needs alphabet="dna"'),
+        (lambda: Mismatch(3, 3), "m of Mismatch must be below k=3, not 3"),
+        (lambda: GappedKmer(3, 4), "k of GappedKmer must be at most l=3, not 4"),
+        (lambda: GappedKmer(30, 2, alphabet="protein")(PROTEINS), "at most 63 bits"),
+        (lambda: WeightedDegree(1.5), "must be an integer"),
+        (lambda: Subsequence(2, 1.1), "decay of Subsequence must be at most 1"),
+        (lambda: LocalAlignment("pam"), 'are "blosum62"'),
+        (lambda: LocalAlignment(beta=0), "beta of LocalAlignment must be a positive"),
+    ],
+)
+def test_wrong_parameters_say_what_is_wrong(make, what):
+    with pytest.raises(ValueError, match=what):
+        make()
