@@ -8,3 +8,5 @@ void bind_kernels(nanobind::module_& m);
 void bind_gram(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
+void bind_objects(nanobind::module_& m);
+void bind_graphs(nanobind::module_& m);

@@ -6,4 +6,6 @@ NB_MODULE(_native, m) {
     bind_gram(m);
     bind_solvers(m);
     bind_linear(m);
+    bind_objects(m);
+    bind_graphs(m);
 }

@@ -44,6 +44,7 @@ from mercer.kernels import (
 )
 
 from . import naive
+from .object_cases import OBJECT_CASES, OBJECTS
 
 WIDTH = 20
 _rng = np.random.default_rng(20)
@@ -74,6 +75,7 @@ class Case:
     expression: bool = True  # its repr can be evaluated
     loose32: float = 1e-5  # what float32 may be wrong by, relative to the largest entry
     dtype32: Any = np.float32  # of the matrix of float32 samples
+    objects: bool = False  # its samples are a list of objects, not an array
     users: bool = False  # computed by a user's function, which may round differently from block to block
 
 
@@ -277,4 +279,10 @@ _composed = [
     ),
 ]
 
-CASES = [*_vectors, *_histograms, *_composed]
+DATA |= OBJECTS
+_objects = [
+    Case(name, kernel, reference, data, dtype32=np.float64, objects=True)
+    for name, kernel, reference, data in OBJECT_CASES
+]
+
+CASES = [*_vectors, *_histograms, *_composed, *_objects]

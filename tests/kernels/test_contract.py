@@ -18,7 +18,7 @@ NAMES = {name: getattr(mercer.kernels, name) for name in mercer.kernels.__all__}
 
 
 def samples(case: Case, dtype=np.float64):
-    return tuple(A.astype(dtype) for A in DATA[case.data])
+    return tuple(A if case.objects else A.astype(dtype) for A in DATA[case.data])
 
 
 def close(K, expected, case: Case, tolerance: float) -> None:
@@ -36,7 +36,7 @@ def test_agrees_with_the_formula(case):
 
 def test_agrees_in_single_precision(case):
     X, Z = samples(case, np.float32)
-    expected = case.naive(X.astype(np.float64), Z.astype(np.float64))
+    expected = case.naive(X, Z) if case.objects else case.naive(X.astype(np.float64), Z.astype(np.float64))
     assert np.abs(case.kernel(X, Z) - expected).max() <= case.loose32 * max(1.0, np.abs(expected).max())
 
 
@@ -68,7 +68,7 @@ def test_shapes_and_types(case):
     for a, b, dtype in [(X, Z, np.float64), (x, Z, np.float64), (X, z, np.float64), (x, z, case.dtype32)]:
         assert case.kernel(a, b).dtype == dtype
     assert case.kernel(x).dtype == case.kernel.gram(x).dtype == case.kernel.gram(x).diag().dtype == case.dtype32
-    assert case.kernel.diag(x).dtype == np.float32
+    assert case.kernel.diag(x).dtype == case.dtype32
     assert case.kernel.diag(X).dtype == np.float64
 
 
@@ -99,6 +99,8 @@ def test_repr_can_be_evaluated(case):
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array])
 def test_sparse_samples(case, form):
+    if case.objects:
+        pytest.skip("objects are not rows of a matrix")
     X, Z = samples(case)
     close(case.kernel(form(X), form(Z)), case.kernel(X, Z), case, 1e-12)
     close(case.kernel(form(X)), case.kernel(X), case, 1e-12)
@@ -123,6 +125,8 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 def test_memory_order_does_not_matter(case, layout):
+    if case.objects:
+        pytest.skip("objects are not rows of an array")
     X, Z = samples(case)
     close(case.kernel(layout(X), layout(Z)), case.kernel(X, Z), case, 1e-14)
     close(case.kernel(layout(X)), case.kernel(X), case, 1e-14)

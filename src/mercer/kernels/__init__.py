@@ -33,6 +33,14 @@ from mercer.kernels.distances import (
     NegativeDistance,
 )
 from mercer.kernels.given import Custom, Precomputed
+from mercer.kernels.graphs import (
+    EdgeHistogram,
+    Graphlet,
+    RandomWalk,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+)
 from mercer.kernels.histograms import Categorical, Chi2, Delta, Hellinger, Intersection, JensenShannon
 from mercer.kernels.maps import L1Normalized, Lift, Map, Monomials, Polar, Quadratic, Squares
 from mercer.kernels.named import named_kernel
@@ -51,6 +59,12 @@ from mercer.kernels.vectors import (
 )
 
 __all__ = [
+    "WeisfeilerLehman",
+    "VertexHistogram",
+    "ShortestPath",
+    "RandomWalk",
+    "Graphlet",
+    "EdgeHistogram",
     "L1",
     "L2",
     "Categorical",

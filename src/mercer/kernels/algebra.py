@@ -316,7 +316,7 @@ class Normalized(OfOne):
         of_x = self.inverse_norms(x)
         of_z = of_x if x is z else self.inverse_norms(z)
         diagonal = np.sign(of_x) if x is z else None
-        return Bordered(self.inner.bind(x, z), of_x, of_z, np.multiply, np.multiply, diagonal)
+        return self.inner.bind(x, z).multiplied(of_x, of_z, diagonal)
 
     def diag_of(self, x: Samples) -> Array:
         return np.sign(self.inverse_norms(x))
@@ -411,7 +411,7 @@ class OnColumns(Through):
             object.__setattr__(self, "columns", tuple(self.columns))
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return child.samples(x.select(self.columns))
+        return x.seen_by(child, self.columns)
 
     def __repr__(self) -> str:
         columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns

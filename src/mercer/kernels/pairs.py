@@ -76,6 +76,12 @@ class Pairs(ABC):
         """The matrix with elementwise steps applied to every entry."""
         return Stepped(self, steps)
 
+    def multiplied(
+        self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
+    ) -> Pairs:
+        """The matrix with rows and columns multiplied by these numbers; the diagonal, where given, is exact."""
+        return Bordered(self, of_x, of_z, np.multiply, np.multiply, diagonal)
+
     def block(self, rows: Rows, columns: slice) -> Array:
         """The block at these rows and columns, in a new array."""
         height = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
@@ -191,6 +197,23 @@ class NativePairs(Pairs):
         if self.pair == _native.Pair.intersection:
             return float(self.z.totals().max(initial=0.0))
         return np.inf
+
+    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
+        if isinstance(rows, slice):
+            self.bound.fill(None, rows.start, columns.start, out)
+        else:
+            self.bound.fill(np.ascontiguousarray(rows, dtype=np.int64), 0, columns.start, out)
+
+    def fill_symmetric(self, out: Array) -> None:
+        self.bound.fill_symmetric(out)
+
+
+class ObjectPairs(Pairs):
+    """A native kernel that compares two objects at a time, in float64."""
+
+    def __init__(self, bound: _native.ObjectPairs, shape: tuple[int, int], same: bool) -> None:
+        super().__init__(shape, np.float64, same)
+        self.bound = bound
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         if isinstance(rows, slice):

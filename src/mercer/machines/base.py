@@ -49,8 +49,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """X after scikit-learn's checks; a Kernel's own door does the rest, as it may take more than numbers."""
         if isinstance(self.kernel, Kernel) and not self._precomputed():
-            self.kernel.samples(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            if self.kernel.samples(X).width is not None:  # graphs, trees and the like have no columns to check
+                validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         if self._plain(X, reset):
             self.n_features_in_ = X.shape[1]

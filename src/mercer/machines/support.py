@@ -286,7 +286,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         return nonzero
 
     def _shape(self, training: Training) -> tuple[int, ...]:
-        columns = () if callable(self.kernel) else (self.n_features_in_,)
+        columns = (self.n_features_in_,) if hasattr(self, "n_features_in_") else ()
         return training.rows, *columns
 
     def _iterations(self, steps: list[int]) -> Any:

@@ -6,10 +6,21 @@ and nothing asks again what it was given.
 
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
+from mercer.samples.graphs import Graphs, as_graphs
 from mercer.samples.objects import Objects
 from mercer.samples.similarities import Similarities
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
 from mercer.samples.vectors import Vectors
 
-__all__ = ["Objects", "Samples", "Similarities", "SparseVectors", "Table", "Vectors", "as_samples"]
+__all__ = [
+    "Graphs",
+    "Objects",
+    "Samples",
+    "Similarities",
+    "SparseVectors",
+    "Table",
+    "Vectors",
+    "as_graphs",
+    "as_samples",
+]

@@ -31,6 +31,11 @@ class Samples(ABC):
         """A value that two sets of samples share exactly when their contents are equal."""
 
     @property
+    def width(self) -> int | None:
+        """The number of columns, where there are any."""
+        return None
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which these samples are compared."""
         return np.dtype(np.float64)
@@ -48,6 +53,11 @@ class Samples(ABC):
         raise TypeError(
             f"{self.kind} have no columns, so .on({columns!r}) cannot pick any; give an array or a data frame"
         )
+
+    def seen_by(self, kernel: Any, columns: Columns) -> Samples:
+        """Some of the columns, as a kernel reads them."""
+        samples: Samples = kernel.samples(self.select(columns))
+        return samples
 
     def dense(self) -> Array:
         """A two-dimensional array with one row per sample."""

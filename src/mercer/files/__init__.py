@@ -1,0 +1,5 @@
+"""Readers of the formats that data of this field come in."""
+
+from mercer.files.tudataset import read_tudataset
+
+__all__ = ["read_tudataset"]
