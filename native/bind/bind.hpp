@@ -10,3 +10,4 @@ void bind_solvers(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_objects(nanobind::module_& m);
 void bind_graphs(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);

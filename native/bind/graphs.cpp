@@ -95,8 +95,8 @@ void bind_graphs(nb::module_& m) {
             return rows(std::move(counts));
         });
     m.def("random_walk", [](nb::object x, nb::object z, double decay) {
-        auto pairs = mercer::random_walk(nb::cast<const GraphArrays&>(x).graphs, nb::cast<const GraphArrays&>(z).graphs,
-                                         decay);
+        auto pairs =
+            mercer::random_walk(nb::cast<const GraphArrays&>(x).graphs, nb::cast<const GraphArrays&>(z).graphs, decay);
         return mercer::python::BoundObjects{std::move(pairs), nb::make_tuple(x, z)};
     });
 }

@@ -8,4 +8,5 @@ NB_MODULE(_native, m) {
     bind_linear(m);
     bind_objects(m);
     bind_graphs(m);
+    bind_trees(m);
 }

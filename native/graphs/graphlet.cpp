@@ -32,8 +32,8 @@ class Graphlet final : public WordDescription {
         const int size;
         Bag& bag;
         std::array<std::int32_t, kMost> chosen{};
-        std::vector<char> near; // how many chosen nodes a node is or touches
-        Words seen;             // words in the order of discovery ...
+        std::vector<char> near;   // how many chosen nodes a node is or touches
+        Words seen;               // words in the order of discovery ...
         std::vector<Word> normal; // ... and their normal forms
 
         Search(const Graphs& graphs_, Index g, int size_, Bag& bag_)

@@ -123,10 +123,10 @@ class RandomWalk final : public OneByOne {
     }
     [[noreturn]] void diverges(Index i, Index j) const {
         const double safe = 1.0 / double(degree(x_, i) * degree(z_, j));
-        throw std::domain_error("the random walks that sample " + std::to_string(i) + " of X and sample " +
-                                std::to_string(j) + " of Z have in common grow faster than decay=" +
-                                std::to_string(decay_) + " shrinks them; a decay below " + std::to_string(safe) +
-                                " (one by the product of their largest degrees) is small enough for this pair");
+        throw std::domain_error(
+            "the random walks that sample " + std::to_string(i) + " of X and sample " + std::to_string(j) +
+            " of Z have in common grow faster than decay=" + std::to_string(decay_) + " shrinks them; a decay below " +
+            std::to_string(safe) + " (one by the product of their largest degrees) is small enough for this pair");
     }
 
     const Graphs x_, z_;

@@ -39,6 +39,7 @@ from mercer.kernels import (
     Quadratic,
     RationalQuadratic,
     Sigmoid,
+    SpatialPyramid,
     Squares,
     exp,
 )
@@ -193,6 +194,13 @@ _histograms = [
         "intersection of shares",
         Intersection().on(L1Normalized()),
         lambda A, B: naive.intersection(*(np.array([naive.l1_normalized(h) for h in H]) for H in (A, B))),
+        "histograms",
+    ),
+    Case("pyramid", SpatialPyramid(1), lambda A, B: naive.spatial_pyramid(A, B, 1, naive.intersection), "histograms"),
+    Case(
+        "pyramid of gaussians",
+        SpatialPyramid(1, Gaussian(1)),
+        lambda A, B: naive.spatial_pyramid(A, B, 1, _gaussian(1.0)),
         "histograms",
     ),
     Case("categorical", Categorical(), naive.categorical, "codes"),

@@ -60,8 +60,7 @@ def weisfeiler_lehman(graph, h, base):
     total = Counter({(0, part): count for part, count in base(graph).items()})
     for i in range(1, h + 1):
         labels = [
-            (labels[v], tuple(sorted((labels[u], label) for u, label in around[v].items())))
-            for v in range(len(labels))
+            (labels[v], tuple(sorted((labels[u], label) for u, label in around[v].items()))) for v in range(len(labels))
         ]
         total.update({(i, part): count for part, count in base((edges, labels, edge_labels)).items()})
     return total
@@ -71,10 +70,7 @@ def random_walk(graph, other, decay):
     pairs = [(u, v) for u, a in enumerate(graph[1]) for v, b in enumerate(other[1]) if a == b]
     left, right = neighbours(graph), neighbours(other)
     W = np.array(
-        [
-            [float(s in left[u] and t in right[v] and left[u][s] == right[v][t]) for s, t in pairs]
-            for u, v in pairs
-        ]
+        [[float(s in left[u] and t in right[v] and left[u][s] == right[v][t]) for s, t in pairs] for u, v in pairs]
     ).reshape(len(pairs), len(pairs))
     return float(np.linalg.solve(np.eye(len(pairs)) - decay * W, np.ones(len(pairs))).sum())
 

@@ -19,13 +19,13 @@ class FormatError(ValueError):
 def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     """The graphs of a TUDataset folder or zip archive, and their classes or, where there are none, targets.
 
-    Nodes and edges keep their labels, nodes their attributes. An edge may be listed once or in both directions; a second
-    listing changes nothing.
+    Nodes and edges keep their labels, nodes their attributes. An edge may be listed once or in both directions; a
+    second listing changes nothing.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     for name, text in {"A": "1, 2\\n2, 1\\n", "graph_indicator": "1\\n1\\n2\\n", "graph_labels": "1\\n-1\\n"}.items():
+    ...     for name, text in ("A", "1, 2"), ("graph_indicator", "1\\n1\\n2"), ("graph_labels", "1\\n-1"):
     ...         _ = Path(folder, f"DS_{name}.txt").write_text(text)
     ...     graphs, y = read_tudataset(folder)
     >>> graphs, y
@@ -130,8 +130,8 @@ def _check_indicator(indicator: NDArray[np.int64], name: str) -> None:
     if len(bad):
         before = indicator[bad[0] - 1] if bad[0] else 0
         raise FormatError(
-            f"{name}, line {bad[0] + 1}: graph {indicator[bad[0]]} follows graph {before}; nodes must be sorted by graph, "
-            "and graphs are numbered 1, 2, 3 ..."
+            f"{name}, line {bad[0] + 1}: graph {indicator[bad[0]]} follows graph {before}; nodes must be sorted by "
+            "graph, and graphs are numbered 1, 2, 3 ..."
         )
 
 

@@ -42,9 +42,11 @@ from mercer.kernels.graphs import (
     WeisfeilerLehman,
 )
 from mercer.kernels.histograms import Categorical, Chi2, Delta, Hellinger, Intersection, JensenShannon
+from mercer.kernels.images import SetKernel, SpatialPyramid
 from mercer.kernels.maps import L1Normalized, Lift, Map, Monomials, Polar, Quadratic, Squares
 from mercer.kernels.named import named_kernel
 from mercer.kernels.repair import Repaired, repair
+from mercer.kernels.trees import PartialTree, SubsetTree, Subtree
 from mercer.kernels.vectors import (
     Cosine,
     FeatureMap,
@@ -59,12 +61,6 @@ from mercer.kernels.vectors import (
 )
 
 __all__ = [
-    "WeisfeilerLehman",
-    "VertexHistogram",
-    "ShortestPath",
-    "RandomWalk",
-    "Graphlet",
-    "EdgeHistogram",
     "L1",
     "L2",
     "Categorical",
@@ -76,11 +72,13 @@ __all__ = [
     "Custom",
     "Delta",
     "Distance",
+    "EdgeHistogram",
     "Exp",
     "Exponential",
     "FeatureMap",
     "FeaturesError",
     "Gaussian",
+    "Graphlet",
     "Hellinger",
     "HellingerDistance",
     "Intersection",
@@ -99,6 +97,7 @@ __all__ = [
     "Normalized",
     "OnColumns",
     "OnMap",
+    "PartialTree",
     "Polar",
     "Polynomial",
     "Power",
@@ -106,13 +105,21 @@ __all__ = [
     "Precomputed",
     "Product",
     "Quadratic",
+    "RandomWalk",
     "RationalQuadratic",
     "Repaired",
     "Scaled",
+    "SetKernel",
+    "ShortestPath",
     "Sigmoid",
+    "SpatialPyramid",
     "Squares",
+    "SubsetTree",
+    "Subtree",
     "Sum",
     "UnresolvedKernelError",
+    "VertexHistogram",
+    "WeisfeilerLehman",
     "exp",
     "named_kernel",
     "repair",

@@ -11,10 +11,11 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
-from mercer.kernels.base import Kernel, Validity, number
+from mercer.kernels.base import FeaturesError, Kernel, Validity, number
 from mercer.kernels.pairs import Bordered, Combined, FunctionPairs, Pairs, step
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array
@@ -118,7 +119,7 @@ class Sum(OfSeveral):
         return reduce(np.add, [part.diag_of(x) for part in self.parts])
 
     def features_of(self, x: Samples) -> Array:
-        return np.hstack([part.features_of(x) for part in self.parts])
+        return beside([part.features_of(x) for part in self.parts])
 
     def __repr__(self) -> str:
         text = repr(self.parts[0])
@@ -161,7 +162,18 @@ class Product(OfSeveral):
         return " * ".join([enclosed(first, (Sum,)), *(enclosed(part, (Sum, Scaled)) for part in others)])
 
 
-def _rowwise_kronecker(A: Array, B: Array) -> Array:
+def beside(features: list[Any]) -> Any:
+    """Features laid end to end, sparse if any of them is."""
+    if any(sp.issparse(F) for F in features):
+        return sp.csr_array(sp.hstack(features))
+    return np.hstack(features)
+
+
+def _rowwise_kronecker(A: Any, B: Any) -> Any:
+    if sp.issparse(A) or sp.issparse(B):
+        A, B = sp.csr_array(A), sp.csr_array(B)
+        rows = [sp.kron(A[[i]], B[[i]], format="csr") for i in range(A.shape[0])]
+        return sp.csr_array(sp.vstack(rows))
     return np.asarray(np.einsum("ni,nj->nij", A, B).reshape(len(A), -1))
 
 
@@ -214,7 +226,8 @@ class Scaled(OfOne):
     def features_of(self, x: Samples) -> Array:
         if self.factor < 0:
             return super().features_of(x)
-        return np.asarray(np.sqrt(self.factor) * self.inner.features_of(x))
+        F: Array = np.sqrt(self.factor) * self.inner.features_of(x)
+        return F
 
     def __repr__(self) -> str:
         return f"{number(self.factor)} * {enclosed(self.inner, (Sum, Product))}"
@@ -322,7 +335,8 @@ class Normalized(OfOne):
         return np.sign(self.inverse_norms(x))
 
     def features_of(self, x: Samples) -> Array:
-        return self.inner.features_of(x) * self.inverse_norms(x)[:, None]
+        F, factors = self.inner.features_of(x), self.inverse_norms(x)
+        return sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else F * factors[:, None]
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.normalized()"
@@ -372,6 +386,8 @@ class Centered(OfOne):
 
     def features_of(self, x: Samples) -> Array:
         assert self.reference is not None
+        if sp.issparse(self.inner.features_of(x.take(np.arange(1)))):
+            raise FeaturesError(f"the features of {self.inner} are sparse, and those of {self} would not be")
         return np.asarray(self.inner.features_of(x) - self.inner.features_of(self.reference).mean(axis=0))
 
     def __repr__(self) -> str:

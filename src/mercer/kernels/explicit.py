@@ -1,7 +1,7 @@
 """Kernels of objects with explicit sparse features: counts of parts, k(x, z) = sum over parts of count(x) count(z).
 
-Parts are numbered as they are met in one set of samples. Other samples are then described by the same numbers, and parts
-that they alone have do not match. So the engine for sparse vectors does all the rest.
+Parts are numbered as they are met in one set of samples. Other samples are then described by the same numbers, and
+parts that they alone have do not match. So the engine for sparse vectors does all the rest.
 """
 
 from __future__ import annotations

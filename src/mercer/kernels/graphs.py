@@ -32,12 +32,11 @@ class GraphKernel(ExplicitKernel):
 
     def learn(self, x: Graphs) -> Described:
         features = _native.GraphFeatures(self.recipe())
-        labels = x.take(np.zeros(0, dtype=np.int64)) if len(x) else x  # the vocabularies without the graphs
-        return Described(sparse_rows(features.learn(x.native), len(x)), (features, labels))
+        return Described(sparse_rows(features.learn(x.native), len(x)), (features, x.vocabularies))
 
     def look_up(self, x: Graphs, language: Any) -> SparseVectors:
-        features, labels = language
-        return sparse_rows(features.look_up(x.labelled_as(labels)), len(x))
+        features, vocabularies = language
+        return sparse_rows(features.look_up(x.labelled_as(*vocabularies)), len(x))
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,8 +90,8 @@ class ShortestPath(GraphKernel):
 class Graphlet(GraphKernel):
     """k(G, G') = sum over graphlets of how often G and G' have it, as connected induced subgraph of k nodes, 2 to 5
 
-    Two subgraphs are the same graphlet if they are isomorphic, labels included. Shervashidze et al., "Efficient graphlet
-    kernels for large graph comparison" (AISTATS 2009); found by Wernicke's enumeration (2006).
+    Two subgraphs are the same graphlet if they are isomorphic, labels included. Shervashidze et al., "Efficient
+    graphlet kernels for large graph comparison" (AISTATS 2009); found by Wernicke's enumeration (2006).
 
     >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
     >>> Graphlet(3).features([(square, None)]).toarray()
@@ -168,7 +167,7 @@ class RandomWalk(Kernel):
     def bind(self, x: Samples, z: Samples) -> Pairs:
         assert isinstance(x, Graphs)
         assert isinstance(z, Graphs)
-        left = z.native if x is z else x.labelled_as(z)
+        left = z.native if x is z else x.labelled_as(*z.vocabularies)
         return ObjectPairs(_native.random_walk(left, z.native, self.decay), (len(x), len(z)), x is z)
 
     def diag_of(self, x: Samples) -> Array:

@@ -8,19 +8,25 @@ from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
 from mercer.samples.graphs import Graphs, as_graphs
 from mercer.samples.objects import Objects
+from mercer.samples.sets import Sets, as_sets
 from mercer.samples.similarities import Similarities
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
+from mercer.samples.trees import Trees, as_trees
 from mercer.samples.vectors import Vectors
 
 __all__ = [
     "Graphs",
     "Objects",
     "Samples",
+    "Sets",
     "Similarities",
     "SparseVectors",
     "Table",
+    "Trees",
     "Vectors",
     "as_graphs",
     "as_samples",
+    "as_sets",
+    "as_trees",
 ]

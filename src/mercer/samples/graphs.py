@@ -90,9 +90,7 @@ class Graphs(Structured):
     @property
     def nbytes(self) -> int:
         """The memory of the arrays."""
-        return memory(
-            self.starts, self.arcs, self.neighbours, self.arc_labels, self.node_labels, self.attributes
-        )
+        return memory(self.starts, self.arcs, self.neighbours, self.arc_labels, self.node_labels, self.attributes)
 
     def gather(self, index: NDArray[np.int64]) -> Graphs:
         nodes, starts = ranges(self.starts, index)
@@ -110,18 +108,22 @@ class Graphs(Structured):
 
     @cached_property
     def native(self) -> _native.Graphs:
-        return self.labelled_as(self)
+        return self.labelled_as(*self.vocabularies)
 
-    def labelled_as(self, other: Graphs) -> _native.Graphs:
-        """These graphs for the core, with the numbers that the labels have in others."""
+    @property
+    def vocabularies(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return self.edge_vocabulary, self.node_vocabulary
+
+    def labelled_as(self, edge_vocabulary: tuple[Any, ...], node_vocabulary: tuple[Any, ...]) -> _native.Graphs:
+        """These graphs for the core, with the numbers that the labels have in other vocabularies."""
         return _native.Graphs(
             self.starts,
             self.arcs,
             self.neighbours,
-            recoded(self.arc_labels, self.edge_vocabulary, other.edge_vocabulary),
-            recoded(self.node_labels, self.node_vocabulary, other.node_vocabulary),
-            len(other.edge_vocabulary),
-            len(other.node_vocabulary),
+            recoded(self.arc_labels, self.edge_vocabulary, edge_vocabulary),
+            recoded(self.node_labels, self.node_vocabulary, node_vocabulary),
+            len(edge_vocabulary),
+            len(node_vocabulary),
         )
 
     def fingerprint(self) -> Hashable:
@@ -239,11 +241,9 @@ def _networkx(graph: Any, i: int) -> _One:
 def _adjacency(matrix: Any, labels: Any, i: int) -> _One:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the adjacency matrix of graph {i} must be square, but its shape is {matrix.shape}")
-    entries = sp.coo_array(matrix)
-    if (entries != entries.T).nnz:
+    if abs(matrix - matrix.T).sum() != 0:
         raise ValueError(f"the adjacency matrix of graph {i} is not symmetric; the kernels compare undirected graphs")
-    present = entries.data != 0
-    edges = np.stack([entries.coords[0][present], entries.coords[1][present]], axis=1).astype(np.int64)
+    edges = np.stack(matrix.nonzero(), axis=1).astype(np.int64)
     n = matrix.shape[0]
     return _One(n, edges[edges[:, 0] <= edges[:, 1]], None, _labels(labels, n, "nodes", i))
 

@@ -6,7 +6,7 @@ What a kernel has found out about all of them stays with them, and subsets take 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -55,6 +55,9 @@ class Structured(Samples):
                 raise IndexError(f"there is no sample {which}; there are {len(self)}")
             return Sample(self, int(which) % len(self))
         return self.take(np.arange(len(self))[which])
+
+    def __iter__(self) -> Iterator[Sample]:
+        return (Sample(self, i) for i in range(len(self)))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"descriptions": {}}

@@ -34,7 +34,7 @@ class Table(Samples):
         return taken
 
     def seen_by(self, kernel: Any, columns: Columns) -> Samples:
-        key = kernel, columns if isinstance(columns, (str, int)) else tuple(columns)
+        key = kernel, columns if isinstance(columns, (str, int, np.integer)) else tuple(columns)
         if key not in self.seen:
             self.seen = {**self.seen, key: super().seen_by(kernel, columns)}
         return self.seen[key]
