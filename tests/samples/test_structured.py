@@ -55,7 +55,7 @@ def molecule(labels=LABELS, edge_labels=None):
 def test_a_graph_is_the_same_however_it_is_given(graph):
     expected = as_graphs([(EDGES, LABELS)] * 2)
     assert as_graphs([graph, graph]) == expected
-    assert as_graphs(pd.Series([graph, graph])) == expected
+    assert as_graphs(pd.Series([graph, graph], dtype=object)) == expected
 
 
 def test_labels_of_edges_and_attributes():

@@ -16,7 +16,7 @@ def read_trees(source: str | Path | Iterable[str]) -> Trees:
     names the line.
 
     >>> read_trees(["(S (NP he)", "   (VP runs))", "(S (NP she) (VP sleeps))"])
-    <2 trees, 10 nodes, 180 bytes>
+    <2 trees, 10 nodes, 184 bytes>
     """
     if not isinstance(source, (str, Path)):
         return parsed((line, f"line {i + 1}") for i, line in enumerate(source))

@@ -19,8 +19,8 @@ class FormatError(ValueError):
 def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     """The graphs of a TUDataset folder or zip archive, and their classes or, where there are none, targets.
 
-    Nodes and edges keep their labels, nodes their attributes. An edge may be listed once or in both directions; a
-    second listing changes nothing.
+    Nodes and edges keep their labels, nodes their attributes; attributes of edges are not read. An edge
+    may be listed once or in both directions; a second listing changes nothing.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -39,10 +39,12 @@ def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     edges = files.integers("A", columns=2) - 1
     _check_edges(edges, indicator, files.name("A"))
     attributes = files.numbers("node_attributes", nodes) if files.has("node_attributes") else None
+    y: NDArray[Any]
     if files.has("graph_labels"):
         y = files.integers("graph_labels", rows=count)[:, 0]
     elif files.has("graph_attributes"):
-        y = files.numbers("graph_attributes", count).squeeze(axis=1)
+        targets = files.numbers("graph_attributes", count)
+        y = targets[:, 0] if targets.shape[1] == 1 else targets
     else:
         raise FormatError(f"{path} has neither a file *_graph_labels.txt nor *_graph_attributes.txt")
     edge_labels = files.labels("edge_labels", len(edges))
@@ -55,11 +57,11 @@ class _Files:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if self.path.is_dir():
-            self.texts = {file.name: file.read_text for file in sorted(self.path.glob("*.txt"))}
+            self.texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(self.path.glob("*.txt"))}
         elif zipfile.is_zipfile(self.path):
-            archive = zipfile.ZipFile(self.path)
-            names = [name for name in archive.namelist() if name.endswith(".txt")]
-            self.texts = {Path(name).name: lambda name=name: archive.read(name).decode() for name in names}
+            with zipfile.ZipFile(self.path) as archive:
+                names = [name for name in archive.namelist() if name.endswith(".txt")]
+                self.texts = {Path(name).name: archive.read(name).decode() for name in names}
         else:
             raise FormatError(f"{path} is neither a folder nor a zip archive")
         found = [name for name in self.texts if name.endswith("_A.txt")]
@@ -78,7 +80,7 @@ class _Files:
         name = self.name(part)
         if not self.has(part):
             raise FormatError(f"{self.path} has no file {name}")
-        lines = self.texts[name]().split("\n")
+        lines = self.texts[name].split("\n")
         while lines and not lines[-1].strip():
             lines.pop()
         if rows is not None and len(lines) != rows:

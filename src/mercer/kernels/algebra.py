@@ -162,11 +162,11 @@ class Product(OfSeveral):
         return " * ".join([enclosed(first, (Sum,)), *(enclosed(part, (Sum, Scaled)) for part in others)])
 
 
-def beside(features: list[Any]) -> Any:
+def beside(features: list[Array]) -> Array:
     """Features laid end to end, sparse if any of them is."""
-    if any(sp.issparse(F) for F in features):
-        return sp.csr_array(sp.hstack(features))
-    return np.hstack(features)
+    sparse = any(sp.issparse(F) for F in features)
+    joined: Array = sp.csr_array(sp.hstack(features)) if sparse else np.hstack(features)
+    return joined
 
 
 def _rowwise_kronecker(A: Any, B: Any) -> Any:
@@ -336,7 +336,8 @@ class Normalized(OfOne):
 
     def features_of(self, x: Samples) -> Array:
         F, factors = self.inner.features_of(x), self.inverse_norms(x)
-        return sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else F * factors[:, None]
+        unit: Array = sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else F * factors[:, None]
+        return unit
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.normalized()"

@@ -119,8 +119,8 @@ class WeisfeilerLehman(GraphKernel):
 
     >>> ethanol, ether = ([(0, 1), (1, 2)], ["C", "C", "O"]), ([(0, 1), (1, 2)], ["C", "O", "C"])
     >>> WeisfeilerLehman(1)([ethanol, ether])
-    array([[8., 5.],
-           [5., 10.]])
+    array([[ 8.,  5.],
+           [ 5., 10.]])
     """
 
     h: int

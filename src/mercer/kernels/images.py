@@ -203,7 +203,7 @@ class SetKernel(OfBase):
             return super().features_of(x)
         sets = _sets(x)
         sums = np.add.reduceat(self.base.features_of(sets.members), sets.starts[:-1], axis=0)
-        return sums / np.diff(sets.starts)[:, None] if self.how == "mean" else sums
+        return np.asarray(sums / np.diff(sets.starts)[:, None] if self.how == "mean" else sums)
 
 
 def _sets(x: Samples) -> Sets:

@@ -241,7 +241,7 @@ def _networkx(graph: Any, i: int) -> _One:
 def _adjacency(matrix: Any, labels: Any, i: int) -> _One:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the adjacency matrix of graph {i} must be square, but its shape is {matrix.shape}")
-    if abs(matrix - matrix.T).sum() != 0:
+    if (matrix != matrix.T).sum():
         raise ValueError(f"the adjacency matrix of graph {i} is not symmetric; the kernels compare undirected graphs")
     edges = np.stack(matrix.nonzero(), axis=1).astype(np.int64)
     n = matrix.shape[0]
@@ -250,7 +250,7 @@ def _adjacency(matrix: Any, labels: Any, i: int) -> _One:
 
 def _edges(pairs: Any, labels: Any, edge_labels: Any, i: int) -> _One:
     try:
-        edges = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
+        edges = np.array([(u, v) for u, v in pairs], dtype=np.int64).reshape(-1, 2)
     except (TypeError, ValueError):
         raise ValueError(f"the edges of graph {i} are no list of pairs of positions; {WAYS}") from None
     n = int(edges.max(initial=-1)) + 1 if labels is None else len(labels)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.samples.base import Array, Samples
+from mercer.samples.door import as_samples
 from mercer.samples.objects import Objects
 from mercer.samples.table import Table
 
@@ -87,6 +88,8 @@ class Sample:
 
 def items_of(X: Any, what: str) -> Sequence[Any]:
     """The objects in what a user gave: a list, an array or a column of objects."""
+    if hasattr(X, "columns") and not isinstance(X, Samples):
+        X = as_samples(X)
     if isinstance(X, Objects):
         return X.items
     if isinstance(X, Table):
@@ -95,6 +98,8 @@ def items_of(X: Any, what: str) -> Sequence[Any]:
                 f'{what} are expected in one column, but the table has {X.width}; pick one with .on("column")'
             )
         X = X.columns[0]
+    if isinstance(X, Samples):
+        raise TypeError(f"expected {what} but got {X.kind}")
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
         X = X[:, 0]
     if isinstance(X, (str, bytes, dict)) or not isinstance(X, Iterable) or not hasattr(X, "__len__"):
