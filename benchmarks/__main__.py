@@ -2,19 +2,34 @@
 
 import argparse
 
-from benchmarks import additive, decompose, kernels, linear, logistic, neighbors, online, ridge, strings, svm
+from benchmarks import (
+    additive,
+    decompose,
+    graphs,
+    kernels,
+    linear,
+    logistic,
+    neighbors,
+    online,
+    ridge,
+    strings,
+    svm,
+    trees,
+)
 from benchmarks.measure import save
 
 #: Tables of rows that are measured one after the other.
 TABLES = {
     "additive": additive,
     "decompose": decompose,
+    "graphs": graphs,
     "kernels": kernels,
     "linear": linear,
     "logistic": logistic,
     "neighbors": neighbors,
     "online": online,
     "ridge": ridge,
+    "trees": trees,
 }
 #: Those that run by rules of their own.
 STUDIES = {"strings": strings, "svm": svm}

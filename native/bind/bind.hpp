@@ -12,3 +12,6 @@ void bind_perceptron(nanobind::module_& m);
 void bind_neighbors(nanobind::module_& m);
 void bind_expansion(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);
+void bind_objects(nanobind::module_& m);
+void bind_graphs(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);

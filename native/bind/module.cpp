@@ -10,4 +10,7 @@ NB_MODULE(_native, m) {
     bind_neighbors(m);
     bind_expansion(m);
     bind_strings(m);
+    bind_objects(m);
+    bind_graphs(m);
+    bind_trees(m);
 }

@@ -43,6 +43,7 @@ from mercer.kernels import (
     RationalQuadratic,
     Segment,
     Sigmoid,
+    SpatialPyramid,
     Spectrum,
     Squares,
     Subsequence,
@@ -51,6 +52,7 @@ from mercer.kernels import (
 )
 
 from . import naive, naive_strings
+from .object_cases import OBJECT_CASES, OBJECTS
 
 WIDTH = 20
 _rng = np.random.default_rng(20)
@@ -206,6 +208,13 @@ _histograms = [
         lambda A, B: naive.intersection(*(np.array([naive.l1_normalized(h) for h in H]) for H in (A, B))),
         "histograms",
     ),
+    Case("pyramid", SpatialPyramid(1), lambda A, B: naive.spatial_pyramid(A, B, 1, naive.intersection), "histograms"),
+    Case(
+        "pyramid of gaussians",
+        SpatialPyramid(1, Gaussian(1)),
+        lambda A, B: naive.spatial_pyramid(A, B, 1, _gaussian(1.0)),
+        "histograms",
+    ),
     Case("categorical", Categorical(), naive.categorical, "codes"),
     Case("delta", Delta(), naive.delta, "codes"),
 ]
@@ -349,4 +358,7 @@ _strings = [
     ),
 ]
 
-CASES = [*_vectors, *_histograms, *_composed, *_strings]
+DATA |= OBJECTS
+_objects = [Case(name, kernel, reference, data, dtype32=np.float64) for name, kernel, reference, data in OBJECT_CASES]
+
+CASES = [*_vectors, *_histograms, *_composed, *_strings, *_objects]

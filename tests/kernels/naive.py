@@ -178,3 +178,20 @@ def normalized(X, Z, k):
 def centered(X, Z, k, reference):
     of_x, of_z = k(X, reference).mean(axis=1), k(Z, reference).mean(axis=1)
     return k(X, Z) - of_x[:, None] - of_z[None, :] + k(reference, reference).mean()
+
+
+def spatial_pyramid(A, B, levels, base):
+    side = 2**levels
+    total = 0.0
+    for level in range(levels + 1):
+        cells = 2**level
+        weight = 1 / 2**levels if level == 0 else 1 / 2 ** (levels - level + 1)
+        for i in range(cells):
+            for j in range(cells):
+                part = []
+                for X in (A, B):
+                    grid = X.reshape(len(X), side, side, -1)
+                    rows, columns = (slice(k * side // cells, (k + 1) * side // cells) for k in (i, j))
+                    part.append(grid[:, rows, columns].sum(axis=(1, 2)))
+                total = total + weight * base(*part)
+    return total

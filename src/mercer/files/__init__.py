@@ -1,5 +1,11 @@
 """Files: data in the formats of other fields."""
 
 from mercer.files.fasta import read_fasta
+from mercer.files.trees import read_trees
+from mercer.files.tudataset import read_tudataset
 
-__all__ = ["read_fasta"]
+__all__ = [
+    "read_fasta",
+    "read_trees",
+    "read_tudataset",
+]

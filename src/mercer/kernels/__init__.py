@@ -35,11 +35,14 @@ from mercer.kernels.distances import (
     NegativeDistance,
 )
 from mercer.kernels.given import Custom, Precomputed
+from mercer.kernels.graphs import EdgeHistogram, Graphlet, RandomWalk, ShortestPath, VertexHistogram, WeisfeilerLehman
 from mercer.kernels.histograms import Categorical, Chi2, Delta, Hellinger, Intersection, JensenShannon
+from mercer.kernels.images import SetKernel, SpatialPyramid
 from mercer.kernels.maps import L1Normalized, Lift, Map, Monomials, Polar, Quadratic, Squares
 from mercer.kernels.named import named_kernel
 from mercer.kernels.repair import Repaired, repair
 from mercer.kernels.strings import GappedKmer, Mismatch, Segment, Spectrum
+from mercer.kernels.trees import PartialTree, SubsetTree, Subtree
 from mercer.kernels.vectors import (
     Cosine,
     FeatureMap,
@@ -65,6 +68,7 @@ __all__ = [
     "Custom",
     "Delta",
     "Distance",
+    "EdgeHistogram",
     "Exp",
     "Exponential",
     "FeatureMap",
@@ -72,6 +76,7 @@ __all__ = [
     "GappedKmer",
     "Gaussian",
     "GaussianBasis",
+    "Graphlet",
     "Hellinger",
     "HellingerDistance",
     "Intersection",
@@ -92,6 +97,7 @@ __all__ = [
     "Normalized",
     "OnColumns",
     "OnMap",
+    "PartialTree",
     "Polar",
     "Polynomial",
     "PolynomialBasis",
@@ -100,17 +106,25 @@ __all__ = [
     "Precomputed",
     "Product",
     "Quadratic",
+    "RandomWalk",
     "RationalQuadratic",
     "Repaired",
     "Scaled",
     "Segment",
+    "SetKernel",
+    "ShortestPath",
     "Sigmoid",
+    "SpatialPyramid",
     "Spectrum",
     "Squares",
     "Subsequence",
+    "SubsetTree",
+    "Subtree",
     "Sum",
     "UnresolvedKernelError",
+    "VertexHistogram",
     "WeightedDegree",
+    "WeisfeilerLehman",
     "exp",
     "named_kernel",
     "repair",

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
-from mercer.kernels.base import Kernel, Validity, number
+from mercer.kernels.base import FeaturesError, Kernel, Validity, number
 from mercer.kernels.collapse import Collapsed, segments
 from mercer.kernels.pairs import Bordered, Combined, FunctionPairs, Pairs, step
 from mercer.samples import Samples, as_samples
@@ -177,7 +177,20 @@ class Product(OfSeveral):
         return " * ".join([enclosed(first, (Sum,)), *(enclosed(part, (Sum, Scaled)) for part in others)])
 
 
-def _rowwise_kronecker(A: Array, B: Array) -> Array:
+def _rowwise_kronecker(A: Any, B: Any) -> Any:
+    if sp.issparse(A) or sp.issparse(B):
+        A, B = sp.csr_array(A), sp.csr_array(B)
+        # Every entry of a row of A meets all entries of the row of B: A's are repeated, and numbered within their row.
+        of_a, of_b = np.diff(A.indptr), np.diff(B.indptr)
+        times = np.repeat(of_b, of_a)  # of every entry of A
+        left = np.repeat(np.arange(A.nnz), times)
+        nth = np.arange(len(left)) - np.repeat(np.cumsum(times) - times, times)
+        right = np.repeat(np.repeat(B.indptr[:-1], of_a), times) + nth
+        columns = A.indices[left].astype(np.int64) * B.shape[1] + B.indices[right]
+        starts = np.concatenate([[0], np.cumsum(of_a * of_b)])
+        return sp.csr_array(
+            (A.data[left] * B.data[right], columns, starts), shape=(A.shape[0], A.shape[1] * B.shape[1])
+        )
     return np.asarray(np.einsum("ni,nj->nij", A, B).reshape(len(A), -1))
 
 
@@ -408,6 +421,8 @@ class Centered(OfOne):
 
     def features_of(self, x: Samples) -> Array:
         assert self.reference is not None
+        if sp.issparse(self.inner.features_of(x.take(np.arange(1)))):
+            raise FeaturesError(f"the features of {self.inner} are sparse, and those of {self} would not be")
         return np.asarray(self.inner.features_of(x) - self.inner.features_of(self.reference).mean(axis=0))
 
     def __repr__(self) -> str:
@@ -451,7 +466,7 @@ class OnColumns(Through):
             object.__setattr__(self, "columns", tuple(self.columns))
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return child.samples(x.select(self.columns))
+        return x.seen_by(child, self.columns)
 
     def __repr__(self) -> str:
         columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns

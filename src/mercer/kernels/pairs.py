@@ -283,6 +283,20 @@ class FeaturePairs(NativePairs):
         return FeaturePairs(x, x if self.same else self.z.beside([other.z for other in alike]))
 
 
+class ObjectPairs(BoundPairs):
+    """A native kernel that compares two objects at a time, in float64."""
+
+    dear = True
+
+    def __init__(self, bound: _native.ObjectPairs, shape: tuple[int, int], same: bool) -> None:
+        super().__init__(shape, np.float64, same)
+        self._bound = bound
+
+    @property
+    def bound(self) -> _native.ObjectPairs:
+        return self._bound
+
+
 class Stepped(Pairs):
     """Elementwise steps on top of pairs that cannot fuse them."""
 

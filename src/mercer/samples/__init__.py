@@ -6,22 +6,31 @@ and nothing asks again what it was given.
 
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
+from mercer.samples.graphs import Graphs, as_graphs
 from mercer.samples.objects import Objects
 from mercer.samples.sequences import Sequences, as_sequences
+from mercer.samples.sets import Sets, as_sets
 from mercer.samples.similarities import Similarities
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
+from mercer.samples.trees import Trees, as_trees
 from mercer.samples.vectors import Features, Vectors
 
 __all__ = [
     "Features",
+    "Graphs",
     "Objects",
     "Samples",
     "Sequences",
+    "Sets",
     "Similarities",
     "SparseVectors",
     "Table",
+    "Trees",
     "Vectors",
+    "as_graphs",
     "as_samples",
     "as_sequences",
+    "as_sets",
+    "as_trees",
 ]

@@ -63,6 +63,11 @@ class Samples(ABC):
             f"{self.kind} have no columns, so .on({columns!r}) cannot pick any; give an array or a data frame"
         )
 
+    def seen_by(self, kernel: Any, columns: Columns) -> Samples:
+        """Some of the columns, as a kernel reads them."""
+        samples: Samples = kernel.samples(self.select(columns))
+        return samples
+
     def dense(self) -> Array:
         """A two-dimensional array with one row per sample."""
         raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}")

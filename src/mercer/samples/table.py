@@ -19,6 +19,7 @@ class Table(Samples):
     def __init__(self, columns: tuple[Array, ...], names: tuple[str, ...] | None) -> None:
         self.columns = columns
         self.names = names
+        self.seen: dict[Hashable, Samples] = {}  # columns as kernels have read them, so that objects are read once
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -28,7 +29,18 @@ class Table(Samples):
         return len(self.columns)
 
     def take(self, index: NDArray[np.int64]) -> Table:
-        return Table(tuple(column[index] for column in self.columns), self.names)
+        taken = Table(tuple(column[index] for column in self.columns), self.names)
+        taken.seen = {key: samples.take(index) for key, samples in self.seen.items()}
+        return taken
+
+    def seen_by(self, kernel: Any, columns: Columns) -> Samples:
+        key = kernel, columns if isinstance(columns, (str, int, np.integer)) else tuple(columns)
+        if key not in self.seen:
+            self.seen = {**self.seen, key: super().seen_by(kernel, columns)}
+        return self.seen[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"seen": {}}
 
     def joined(self, other: Samples) -> Samples:
         if isinstance(other, Table) and (other.width, other.names) == (self.width, self.names):

@@ -1,0 +1,44 @@
+// Descriptions that count words: what their columns, numbering and threads have in common.
+#pragma once
+
+#include "graphs/features.hpp"
+#include "samples/words.hpp"
+
+#include <utility>
+
+namespace mercer {
+
+using Count = std::pair<std::int32_t, double>; // a column and its value
+
+// The rows that `row` fills in, one per graph, in parallel; each is sorted here.
+Counts collect(Index rows, Index width, const std::function<void(Index, std::vector<Count>&)>& row);
+// The rows of several, side by side.
+Counts beside(const std::vector<Counts>& parts);
+
+// The words of one graph and how often each occurs.
+class Bag {
+  public:
+    void clear() { words.clear(), counts.clear(); }
+    void add(const std::int32_t* first, const std::int32_t* last) {
+        const auto number = std::size_t(words.learn(first, last));
+        if (number == counts.size()) counts.push_back(0.0);
+        ++counts[number];
+    }
+    Words words;
+    std::vector<double> counts;
+};
+
+class WordDescription : public Description {
+  public:
+    Counts learn(const Graphs& graphs) final;
+    Counts look_up(const Graphs& graphs) const final;
+
+  protected:
+    // The words of graph g; none of them with a label of -1.
+    virtual void read(const Graphs& graphs, Index g, Bag& bag) const = 0;
+
+  private:
+    Words words_;
+};
+
+} // namespace mercer

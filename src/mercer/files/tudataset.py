@@ -1,0 +1,152 @@
+"""The TUDataset format: graphs as text files in a folder or a zip archive (Morris et al. 2020)."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.samples.graphs import Graphs
+
+
+class FormatError(ValueError):
+    """A file is not what it should be; the message names the file, the line and what is wrong."""
+
+
+def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
+    """The graphs of a TUDataset folder or zip archive, and their classes or, where there are none, targets.
+
+    Nodes and edges keep their labels, nodes their attributes; attributes of edges are not read. An edge
+    may be listed once or in both directions; a second listing changes nothing.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name, text in ("A", "1, 2"), ("graph_indicator", "1\\n1\\n2"), ("graph_labels", "1\\n-1"):
+    ...         _ = Path(folder, f"DS_{name}.txt").write_text(text)
+    ...     graphs, y = read_tudataset(folder)
+    >>> graphs, y
+    (<2 graphs, 3 nodes, 1 edges, 84 bytes>, array([ 1, -1]))
+    """
+    files = _Files(path)
+    indicator = files.integers("graph_indicator")[:, 0]
+    _check_indicator(indicator, files.name("graph_indicator"))
+    count, nodes = int(indicator[-1]), len(indicator)
+    starts = np.searchsorted(indicator, np.arange(1, count + 2)).astype(np.int64)
+    edges = files.integers("A", columns=2) - 1
+    _check_edges(edges, indicator, files.name("A"))
+    attributes = files.numbers("node_attributes", nodes) if files.has("node_attributes") else None
+    y: NDArray[Any]
+    if files.has("graph_labels"):
+        y = files.integers("graph_labels", rows=count)[:, 0]
+    elif files.has("graph_attributes"):
+        targets = files.numbers("graph_attributes", count)
+        y = targets[:, 0] if targets.shape[1] == 1 else targets
+    else:
+        raise FormatError(f"{path} has neither a file *_graph_labels.txt nor *_graph_attributes.txt")
+    edge_labels = files.labels("edge_labels", len(edges))
+    return Graphs.of_edges(starts, edges, edge_labels, files.labels("node_labels", nodes), attributes), y
+
+
+class _Files:
+    """The text files of a data set, by the part of their name behind the data set's own."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
+            self.texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(self.path.glob("*.txt"))}
+        elif zipfile.is_zipfile(self.path):
+            with zipfile.ZipFile(self.path) as archive:
+                names = [name for name in archive.namelist() if name.endswith(".txt")]
+                self.texts = {Path(name).name: archive.read(name).decode() for name in names}
+        else:
+            raise FormatError(f"{path} is neither a folder nor a zip archive")
+        found = [name for name in self.texts if name.endswith("_A.txt")]
+        if len(found) != 1:
+            raise FormatError(f"{path} must hold one data set, with one file *_A.txt, but holds {found or 'none'}")
+        self.stem = found[0].removesuffix("A.txt")
+
+    def name(self, part: str) -> str:
+        return f"{self.stem}{part}.txt"
+
+    def has(self, part: str) -> bool:
+        return self.name(part) in self.texts
+
+    def numbers(self, part: str, rows: int | None = None, columns: int | None = None) -> NDArray[np.float64]:
+        """The numbers of a file, one row per line."""
+        name = self.name(part)
+        if not self.has(part):
+            raise FormatError(f"{self.path} has no file {name}")
+        lines = self.texts[name].split("\n")
+        while lines and not lines[-1].strip():
+            lines.pop()
+        if rows is not None and len(lines) != rows:
+            raise FormatError(f"{name} has {len(lines)} lines, but {rows} are expected")
+        if not lines:
+            return np.zeros((0, columns or 1))
+        width = columns or lines[0].count(",") + 1
+        try:
+            values = np.array(",".join(lines).split(","), dtype=np.float64)
+        except ValueError:
+            values = np.zeros(0)
+        if len(values) != width * len(lines) or any(line.count(",") != width - 1 for line in lines):
+            _refuse(name, lines, width)
+        return values.reshape(len(lines), width)
+
+    def integers(self, part: str, rows: int | None = None, columns: int | None = None) -> NDArray[np.int64]:
+        values = self.numbers(part, rows, columns)
+        whole = values.astype(np.int64)
+        bad = np.flatnonzero((whole != values).any(axis=1))
+        if len(bad):
+            raise FormatError(f"{self.name(part)}, line {bad[0] + 1}: expected whole numbers but got {values[bad[0]]}")
+        return whole
+
+    def labels(self, part: str, rows: int) -> tuple[NDArray[np.int32], tuple[Any, ...]] | None:
+        """Numbers of labels and the labels; of several in a line, the label is the tuple."""
+        if not self.has(part):
+            return None
+        values = self.integers(part, rows)
+        names, numbers = np.unique(values, axis=0, return_inverse=True)
+        single = values.shape[1] == 1
+        return numbers.ravel().astype(np.int32), tuple(int(n[0]) if single else tuple(n.tolist()) for n in names)
+
+
+def _refuse(name: str, lines: list[str], width: int) -> None:
+    for i, line in enumerate(lines):
+        try:
+            values = [float(text) for text in line.split(",")]
+        except ValueError:
+            raise FormatError(f"{name}, line {i + 1}: expected numbers between commas but got {line!r}") from None
+        if len(values) != width:
+            raise FormatError(f"{name}, line {i + 1}: expected {width} numbers but got {len(values)}: {line!r}")
+
+
+def _check_indicator(indicator: NDArray[np.int64], name: str) -> None:
+    if not len(indicator):
+        raise FormatError(f"{name} is empty; it names the graph of every node")
+    steps = np.diff(indicator, prepend=0)
+    bad = np.flatnonzero((steps < 0) | (steps > 1))
+    if len(bad):
+        before = indicator[bad[0] - 1] if bad[0] else 0
+        raise FormatError(
+            f"{name}, line {bad[0] + 1}: graph {indicator[bad[0]]} follows graph {before}; nodes must be sorted by "
+            "graph, and graphs are numbered 1, 2, 3 ..."
+        )
+
+
+def _check_edges(edges: NDArray[np.int64], indicator: NDArray[np.int64], name: str) -> None:
+    outside = np.flatnonzero(((edges < 0) | (edges >= len(indicator))).any(axis=1))
+    if len(outside):
+        raise FormatError(
+            f"{name}, line {outside[0] + 1}: the edge {tuple((edges[outside[0]] + 1).tolist())} leaves the nodes "
+            f"1 to {len(indicator)}"
+        )
+    apart = np.flatnonzero(indicator[edges[:, 0]] != indicator[edges[:, 1]])
+    if len(apart):
+        raise FormatError(
+            f"{name}, line {apart[0] + 1}: the edge {tuple((edges[apart[0]] + 1).tolist())} joins two graphs, "
+            f"{indicator[edges[apart[0], 0]]} and {indicator[edges[apart[0], 1]]}"
+        )

@@ -1,0 +1,76 @@
+"""Kernels of objects with explicit sparse features: counts of parts, k(x, z) = sum over parts of count(x) count(z).
+
+Parts are numbered as they are met in one set of samples. Other samples are then described by the same numbers, and
+parts that they alone have do not match. So the engine for sparse vectors does all the rest.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.pairs import FeaturePairs, Pairs
+from mercer.samples import Samples, SparseVectors
+from mercer.samples.base import Array
+from mercer.samples.structured import Structured
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """The features of samples, and the language in which others can be described by the same columns."""
+
+    vectors: SparseVectors
+    language: Any
+
+    def take(self, index: NDArray[np.int64]) -> Described:
+        return Described(self.vectors.take(index), self.language)
+
+
+class ExplicitKernel(Kernel):
+    """A subclass says how features are learnt, and how other samples are described in the same columns."""
+
+    @property
+    def validity(self) -> Validity:
+        return "psd"
+
+    @abstractmethod
+    def learn(self, x: Any) -> Described:
+        """The features of these samples, which number the columns."""
+
+    @abstractmethod
+    def look_up(self, x: Any, language: Any) -> SparseVectors:
+        """The features of other samples in the columns that are known."""
+
+    def described(self, x: Samples) -> Described:
+        assert isinstance(x, Structured)
+        known: Described = x.described(self, lambda: self.learn(x))
+        return known
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        known = self.described(z)
+        if x is z:
+            return FeaturePairs(known.vectors, known.vectors)
+        assert isinstance(x, Structured)
+        own = x.descriptions.get(self)
+        if own is not None and own.language is known.language:  # both are parts of the same samples
+            return FeaturePairs(own.vectors, known.vectors)
+        return FeaturePairs(self.look_up(x, known.language), known.vectors)
+
+    def diag_of(self, x: Samples) -> Array:
+        return self.described(x).vectors.squares()
+
+    def features_of(self, x: Samples) -> Any:
+        """One column per part that these samples have; for columns that two sets share, describe both together."""
+        return self.described(x).vectors.array
+
+
+def sparse_rows(parts: tuple[Any, Any, Any, int], n: int) -> SparseVectors:
+    """Rows as the core returns them."""
+    values, columns, starts, width = parts
+    return SparseVectors(sp.csr_array((values, columns, starts), shape=(n, max(1, width))))

@@ -1,0 +1,177 @@
+"""Kernels of graphs: counts of labels, of paths, of small subgraphs, of common walks.
+
+All take labelled and unlabelled graphs; in an unlabelled one all labels are equal. The literature divides by the norms,
+``k.normalized()``, so that large graphs do not dominate; these kernels do not do it by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer import _native
+from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.explicit import Described, ExplicitKernel, sparse_rows
+from mercer.kernels.leaf import integer, positive
+from mercer.kernels.pairs import ObjectPairs, Pairs
+from mercer.samples import Samples, SparseVectors
+from mercer.samples.base import Array
+from mercer.samples.graphs import Graphs, as_graphs
+
+
+class GraphKernel(ExplicitKernel):
+    """A kernel of graphs with explicit features; a subclass gives the core's recipe for them."""
+
+    def samples(self, X: Any) -> Samples:
+        return as_graphs(X)
+
+    def recipe(self) -> _native.GraphRecipe:
+        raise NotImplementedError(f"{type(self).__name__} must give its recipe")
+
+    def learn(self, x: Graphs) -> Described:
+        features = _native.GraphFeatures(self.recipe())
+        return Described(sparse_rows(features.learn(x.native), len(x)), (features, x.vocabularies))
+
+    def look_up(self, x: Graphs, language: Any) -> SparseVectors:
+        features, vocabularies = language
+        return sparse_rows(features.look_up(x.labelled_as(*vocabularies)), len(x))
+
+
+@dataclass(frozen=True, repr=False)
+class VertexHistogram(GraphKernel):
+    """k(G, G') = sum over labels of the numbers of nodes that have it: n_label(G) n_label(G')
+
+    Sugiyama and Borgwardt, "Halting in random walk kernels" (NeurIPS 2015).
+
+    >>> water = [(0, 1), (1, 2)], ["H", "O", "H"]
+    >>> VertexHistogram()([water])
+    array([[5.]])
+    """
+
+    def recipe(self) -> _native.GraphRecipe:
+        return _native.vertex_histogram()
+
+
+@dataclass(frozen=True, repr=False)
+class EdgeHistogram(GraphKernel):
+    """k(G, G') = sum over labels of the numbers of edges that have it: m_label(G) m_label(G')
+
+    Sugiyama and Borgwardt, "Halting in random walk kernels" (NeurIPS 2015).
+
+    >>> butadiene = [(0, 1), (1, 2), (2, 3)], None, ["double", "single", "double"]
+    >>> EdgeHistogram()([butadiene])
+    array([[5.]])
+    """
+
+    def recipe(self) -> _native.GraphRecipe:
+        return _native.edge_histogram()
+
+
+@dataclass(frozen=True, repr=False)
+class ShortestPath(GraphKernel):
+    """k(G, G') = sum over ordered pairs of nodes of each of [equal labels at the start, at the end, equal distance > 0]
+
+    Distances count edges; nodes that no path joins form no pair. Borgwardt and Kriegel, "Shortest-path kernels on
+    graphs" (ICDM 2005).
+
+    >>> path, triangle = [(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)]
+    >>> ShortestPath()([(path, None), (triangle, None)])
+    array([[20., 24.],
+           [24., 36.]])
+    """
+
+    def recipe(self) -> _native.GraphRecipe:
+        return _native.shortest_path()
+
+
+@dataclass(frozen=True, repr=False)
+class Graphlet(GraphKernel):
+    """k(G, G') = sum over graphlets of how often G and G' have it, as connected induced subgraph of k nodes, 2 to 5
+
+    Two subgraphs are the same graphlet if they are isomorphic, labels included. Shervashidze et al., "Efficient
+    graphlet kernels for large graph comparison" (AISTATS 2009); found by Wernicke's enumeration (2006).
+
+    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> Graphlet(3).features([(square, None)]).toarray()
+    array([[4.]])
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", integer("k", self.k, 2))
+        if self.k > 5:
+            raise ValueError(f"graphlets have 2 to 5 nodes, not {self.k}: there are too many larger ones to count")
+
+    def recipe(self) -> _native.GraphRecipe:
+        return _native.graphlet(self.k)
+
+
+@dataclass(frozen=True, repr=False)
+class WeisfeilerLehman(GraphKernel):
+    """k(G, G') = base(G_0, G'_0) + ... + base(G_h, G'_h), where G_0 = G and G_i is G_(i-1) with new labels
+
+    The new label of a node stands for its label and those of its neighbours, with the labels of the edges between if
+    edges have labels. With the default base this counts the trees that h steps around a node unfold to. Shervashidze et
+    al., "Weisfeiler-Lehman graph kernels" (JMLR 2011).
+
+    >>> ethanol, ether = ([(0, 1), (1, 2)], ["C", "C", "O"]), ([(0, 1), (1, 2)], ["C", "O", "C"])
+    >>> WeisfeilerLehman(1)([ethanol, ether])
+    array([[ 8.,  5.],
+           [ 5., 10.]])
+    """
+
+    h: int
+    base: Kernel = VertexHistogram()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", integer("h", self.h, 0))
+        if not isinstance(self.base, GraphKernel):
+            raise TypeError(
+                f"the base of WeisfeilerLehman is a kernel of graphs with explicit features, such as "
+                f"VertexHistogram() or ShortestPath(), not {self.base!r}"
+            )
+
+    def recipe(self) -> _native.GraphRecipe:
+        assert isinstance(self.base, GraphKernel)
+        return _native.weisfeiler_lehman(self.h, self.base.recipe())
+
+
+@dataclass(frozen=True, repr=False)
+class RandomWalk(Kernel):
+    """k(G, G') = sum over lengths l = 0, 1, ... of decay^l times the pairs of walks of length l with equal labels
+
+    It is 1'(I - decay W)^-1 1 with W the adjacency matrix of the product graph, and infinite unless decay is below
+    1 over the largest eigenvalue of W, which is at most the product of the largest degrees. Gaertner, Flach and
+    Wrobel, "On graph kernels" (COLT 2003); Vishwanathan et al., "Graph kernels" (JMLR 2010).
+
+    >>> edge = [(0, 1)], None
+    >>> RandomWalk(0.1)([edge]).round(4)
+    array([[4.4444]])
+    """
+
+    decay: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decay", positive("decay", self.decay))
+
+    @property
+    def validity(self) -> Validity:
+        return "psd"
+
+    def samples(self, X: Any) -> Samples:
+        return as_graphs(X)
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        assert isinstance(x, Graphs)
+        assert isinstance(z, Graphs)
+        left = z.native if x is z else x.labelled_as(*z.vocabularies)
+        return ObjectPairs(_native.random_walk(left, z.native, self.decay), (len(x), len(z)), x is z)
+
+    def diag_of(self, x: Samples) -> Array:
+        assert isinstance(x, Graphs)
+        out = np.empty(len(x))
+        _native.random_walk(x.native, x.native, self.decay).diagonal(out)
+        return out

@@ -1,0 +1,88 @@
+"""Sets: every sample is several things of one kind, such as the patches of an image or the atoms of a molecule."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.samples.base import Samples
+from mercer.samples.graphs import Graphs
+from mercer.samples.structured import items_of, ranges
+
+
+class Sets(Samples):
+    """The members of all sets one after the other; set i has the members ``starts[i] .. starts[i + 1] - 1``."""
+
+    kind = "sets"
+
+    def __init__(self, members: Samples, starts: NDArray[np.int64]) -> None:
+        self.members, self.starts = members, starts
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.members.dtype
+
+    def astype(self, dtype: Any) -> Sets:
+        return Sets(self.members.astype(dtype), self.starts)
+
+    def take(self, index: NDArray[np.int64]) -> Sets:
+        members, starts = ranges(self.starts, index)
+        return Sets(self.members.take(members), starts)
+
+    def fingerprint(self) -> Hashable:
+        return self.members.fingerprint(), self.starts.tobytes()
+
+
+def as_sets(X: Any, kernel: Any) -> Sets:
+    """Sets from a list, an array or a column of sets, whose members a kernel can read.
+
+    A set is a two-dimensional array with one row per member, or a list of members. Graphs are the sets of their nodes'
+    attributes.
+
+    >>> from mercer.kernels import Linear
+    >>> sets = as_sets([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], Linear())
+    >>> sets.starts
+    array([0, 1, 3])
+    """
+    if isinstance(X, Sets):
+        return X
+    if isinstance(X, Graphs):
+        if X.attributes is None:
+            raise ValueError("the nodes of these graphs have no attributes to form sets of")
+        return _checked(kernel.samples(X.attributes), X.starts)
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        X = list(X)
+    sets = items_of(X, "sets")
+    sizes = [_size(members, i) for i, members in enumerate(sets)]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return _checked(kernel.samples(_joined(sets)), starts)
+
+
+def _size(members: Any, i: int) -> int:
+    if isinstance(members, (str, bytes)) or not hasattr(members, "__len__"):
+        raise TypeError(
+            f"set {i} is a {type(members).__name__}; a set is a list of its members, or an array with one row for each"
+        )
+    return len(members)
+
+
+def _joined(sets: Sequence[Any]) -> Any:
+    if all(isinstance(members, np.ndarray) and members.ndim == 2 for members in sets):
+        widths = {members.shape[1] for members in sets}
+        if len(widths) > 1:
+            raise ValueError(f"members of all sets need equally many columns, but there are {sorted(widths)}")
+        return np.concatenate(sets)
+    return [member for members in sets for member in members]
+
+
+def _checked(members: Samples, starts: NDArray[np.int64]) -> Sets:
+    empty = np.flatnonzero(np.diff(starts) == 0)
+    if len(empty):
+        raise ValueError(f"set {empty[0]} is empty; a set needs at least one member")
+    return Sets(members, starts)

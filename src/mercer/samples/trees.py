@@ -1,0 +1,223 @@
+"""Trees: ordered, with labelled nodes, such as the parse trees of sentences. All of them lie in a few flat arrays.
+
+16 bytes per node and 8 per tree; see ``Trees.nbytes``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _native
+from mercer.samples.structured import Sample, Structured, coded, items_of, memory, plain, ranges, recoded, together
+
+Offsets = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+TOKEN = re.compile(r"[()]|[^\s()]+")
+WAYS = "a tree is given as bracketed text such as '(S (NP he) (VP runs))', as nested tuples, or as a tree of nltk"
+
+
+class Trees(Structured):
+    """Made by ``as_trees`` and ``mercer.files.read_trees``; ``trees[i]`` is one of them, a slice some.
+
+    Nodes are in postorder. Node v of all nodes has the children ``child_starts[v] .. child_starts[v + 1] - 1``;
+    ``children`` counts from the first node of the tree. Labels are positions in ``vocabulary``.
+    """
+
+    kind = "trees"
+
+    def __init__(
+        self, starts: Offsets, child_starts: Offsets, children: Numbers, labels: Numbers, vocabulary: tuple[Any, ...]
+    ) -> None:
+        super().__init__()
+        self.starts, self.child_starts, self.children = starts, child_starts, children
+        self.labels, self.vocabulary = labels, vocabulary
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} trees, {self.starts[-1]} nodes, {self.nbytes} bytes>"
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the arrays."""
+        return memory(self.starts, self.child_starts, self.children, self.labels)
+
+    def gather(self, index: NDArray[np.int64]) -> Trees:
+        nodes, starts = ranges(self.starts, index)
+        which, child_starts = ranges(self.child_starts, nodes)
+        return Trees(starts, child_starts, self.children[which], self.labels[nodes], self.vocabulary)
+
+    @cached_property
+    def native(self) -> _native.Trees:
+        return self.labelled_as(self.vocabulary)
+
+    def labelled_as(self, vocabulary: tuple[Any, ...]) -> _native.Trees:
+        """These trees for the core, with the numbers that the labels have in another vocabulary."""
+        labels = recoded(self.labels, self.vocabulary, vocabulary)
+        return _native.Trees(self.starts, self.child_starts, self.children, labels)
+
+    def fingerprint(self) -> Hashable:
+        shape = self.starts.tobytes(), self.child_starts.tobytes(), self.children.tobytes()
+        return shape, plain(self.labels, self.vocabulary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("native", None)
+        return state
+
+
+def as_trees(X: Any) -> Trees:
+    """Trees from a list, an array or a column of trees, each given in any of these ways:
+
+    - bracketed text, ``"(S (NP he) (VP runs))"`` or ``"(S(NP(he))(VP(runs)))"``, which are the same tree;
+    - nested tuples, ``("S", ("NP", "he"), ("VP", "runs"))``;
+    - a tree of nltk.
+
+    >>> as_trees(["(S (NP he) (VP runs))"])
+    <1 trees, 5 nodes, 100 bytes>
+    """
+    if isinstance(X, Trees):
+        return X
+    items = items_of(X, "trees")
+    known = together(items, Trees)
+    if known is not None:
+        assert isinstance(known, Trees)
+        return known
+    forest = _Forest()
+    for i, item in enumerate(items):
+        forest.add(item, i)
+    return forest.trees()
+
+
+def parsed(texts: Iterable[tuple[str, str]]) -> Trees:
+    """Trees from (text, where it stands) pairs; every text may hold several trees, or a part of one."""
+    forest = _Forest()
+    where = ""
+    for text, where in texts:
+        forest.read(text, where)
+    forest.finish(where)
+    return forest.trees()
+
+
+class _Forest:
+    """Trees being read: nodes in postorder, and the nodes that are still open."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self.labels: list[Any] = []
+        self.widths: list[int] = []
+        self.children: list[int] = []
+        self.open: list[tuple[Any, list[int]]] = []
+        self.size = 0
+        self.fresh = False  # whether a bracket was just opened, so that a label comes next
+
+    def node(self, label: Any, children: list[int]) -> int:
+        self.labels.append(label)
+        self.widths.append(len(children))
+        self.children += children
+        self.size += 1
+        return self.size - 1
+
+    def end(self) -> None:
+        self.sizes.append(self.size)
+        self.size = 0
+
+    def add(self, item: Any, i: int) -> None:
+        """One whole tree."""
+        before = len(self.sizes)
+        if isinstance(item, str):
+            self.read(item, f"tree {i}")
+            self.finish(f"tree {i}")
+            if len(self.sizes) != before + 1:
+                raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item!r}; expected one")
+        elif isinstance(item, (tuple, list)) or callable(getattr(item, "label", None)):
+            self.walk(item, i)
+            self.end()
+        else:
+            if not (isinstance(item, Sample) and isinstance(item.samples, Trees)):
+                raise TypeError(f"tree {i} is a {type(item).__name__}; {WAYS}")
+            one = item.alone()
+            assert isinstance(one, Trees)
+            for v in range(len(one.labels)):
+                self.node(
+                    one.vocabulary[one.labels[v]], one.children[one.child_starts[v] : one.child_starts[v + 1]].tolist()
+                )
+            self.end()
+
+    def walk(self, tree: Any, i: int) -> None:
+        """A tree of nested tuples or of nltk, without recursion, as trees may be deep."""
+        label, parts = _parts(tree, i)
+        stack: list[tuple[Any, list[Any], list[int]]] = [(label, parts, [])]
+        while stack:
+            label, parts, done = stack[-1]
+            if len(done) < len(parts):
+                stack.append((*_parts(parts[len(done)], i), []))
+                continue
+            stack.pop()
+            number = self.node(label, done)
+            if stack:
+                stack[-1][2].append(number)
+
+    def read(self, text: str, where: str) -> None:
+        """Text with brackets; a tree may begin in one text and end in another."""
+        for token in TOKEN.findall(text):
+            if token == "(":
+                self.open.append(("", []))  # the root of some treebanks has no label
+                self.fresh = True
+            elif token == ")":
+                self.close(where)
+            elif self.fresh:
+                self.open[-1] = token, []
+                self.fresh = False
+            elif self.open:
+                self.open[-1][1].append(self.node(token, []))
+            else:
+                raise ValueError(f"{where}: {token!r} stands outside all brackets; {WAYS}")
+
+    def close(self, where: str) -> None:
+        if not self.open:
+            raise ValueError(f"{where}: a bracket is closed that was never opened")
+        if self.fresh:
+            raise ValueError(f"{where}: a pair of brackets is empty; a label is expected behind '('")
+        label, children = self.open.pop()
+        if not self.open and label == "" and len(children) == 1:  # a root without a label, as some treebanks have
+            return self.end()
+        number = self.node(label, children)
+        if self.open:
+            self.open[-1][1].append(number)
+        else:
+            self.end()
+
+    def finish(self, where: str) -> None:
+        if self.open:
+            raise ValueError(f"{where}: {len(self.open)} brackets are not closed")
+
+    def trees(self) -> Trees:
+        if not self.sizes:
+            raise ValueError("found 0 sample(s) while a minimum of 1 is required; there are no trees")
+        labels, vocabulary = coded(self.labels)
+        return Trees(
+            np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64),
+            np.concatenate([[0], np.cumsum(self.widths)]).astype(np.int64),
+            np.array(self.children, dtype=np.int32),
+            labels,
+            vocabulary,
+        )
+
+
+def _parts(tree: Any, i: int) -> tuple[Any, list[Any]]:
+    """The label and the children of a node."""
+    if callable(getattr(tree, "label", None)):
+        return tree.label(), list(tree)
+    if not isinstance(tree, (tuple, list)):
+        return tree, []
+    if not tree:
+        raise ValueError(f"tree {i} has an empty tuple; a label is expected first, as in ('NP', 'he')")
+    return tree[0], list(tree[1:])

@@ -1,0 +1,87 @@
+"""The TUDataset reader: what it reads, and what it says of malformed files."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from mercer.files import read_tudataset
+from mercer.kernels import EdgeHistogram, SetKernel, ShortestPath, WeisfeilerLehman
+from mercer.kernels import Linear as LinearKernel
+
+# A labelled triangle and a path of two nodes; the first edge is listed twice, one in one direction only.
+FILES = {
+    "A": "1, 2\n2, 1\n1, 2\n2, 3\n3, 2\n3, 1\n4, 5\n5, 4\n",
+    "graph_indicator": "1\n1\n1\n2\n2\n",
+    "graph_labels": "1\n-1\n",
+    "node_labels": "0\n1\n0\n0\n1\n",
+    "edge_labels": "7\n7\n7\n8\n8\n7\n8\n8\n",
+    "node_attributes": "0.5, 1\n1, 1\n2, 1\n3, 1\n4, 1\n",
+}
+
+
+def written(folder, **changes):
+    for name, text in (FILES | changes).items():
+        if text is not None:
+            (folder / f"DS_{name}.txt").write_text(text)
+    return folder
+
+
+def test_folder_and_archive_are_the_same(tmp_path):
+    folder = tmp_path / "DS"
+    folder.mkdir()
+    graphs, y = read_tudataset(written(folder))
+    with zipfile.ZipFile(tmp_path / "DS.zip", "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, f"DS/{file.name}")
+    again, targets = read_tudataset(tmp_path / "DS.zip")
+    assert again == graphs
+    assert (targets == y).all()
+    assert y.tolist() == [1, -1]
+    assert graphs.starts.tolist() == [0, 3, 5]
+    assert np.diff(graphs.arcs).tolist() == [2, 2, 2, 1, 1]
+    assert graphs.attributes[:, 0].tolist() == [0.5, 1, 2, 3, 4]
+
+
+def test_what_is_read_is_what_lists_of_edges_say(tmp_path):
+    graphs, _ = read_tudataset(written(tmp_path))
+    same = [([(0, 1), (1, 2), (0, 2)], [0, 1, 0], [7, 8, 7]), ([(0, 1)], [0, 1], [8])]
+    for kernel in (WeisfeilerLehman(2), ShortestPath(), EdgeHistogram()):
+        assert (kernel(graphs) == kernel(same)).all()
+        assert (kernel(graphs, same) == kernel(same)).all()
+    assert SetKernel(LinearKernel())(graphs)[1, 1] == 3.5**2 + 1
+
+
+def test_graphs_may_have_no_labels_and_targets_may_be_numbers(tmp_path):
+    changes = {"node_labels": None, "edge_labels": None, "graph_labels": None, "graph_attributes": "0.5\n1.5\n"}
+    graphs, y = read_tudataset(written(tmp_path, **changes))
+    assert y.tolist() == [0.5, 1.5]
+    assert ShortestPath()(graphs)[0, 0] == 36
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"A": "1, 2\n2, x\n"}, r"DS_A.txt, line 2: expected numbers between commas but got '2, x'"),
+        ({"A": "1, 2\n2, 1, 3\n"}, r"DS_A.txt, line 2: expected 2 numbers but got 3"),
+        ({"A": "1, 2\n2, 9\n"}, r"DS_A.txt, line 2: the edge \(2, 9\) leaves the nodes 1 to 5"),
+        ({"A": "1, 2\n3, 4\n"}, r"DS_A.txt, line 2: the edge \(3, 4\) joins two graphs, 1 and 2"),
+        ({"graph_indicator": "1\n2\n1\n2\n2\n"}, r"DS_graph_indicator.txt, line 3: graph 1 follows graph 2"),
+        ({"graph_indicator": "1\n1\n1\n3\n3\n"}, r"DS_graph_indicator.txt, line 4: graph 3 follows graph 1"),
+        ({"node_labels": "1\n2\n"}, r"DS_node_labels.txt has 2 lines, but 5 are expected"),
+        ({"node_labels": "1\n2\n0.5\n1\n1\n"}, r"DS_node_labels.txt, line 3: expected whole numbers"),
+        ({"graph_labels": "1\n"}, r"DS_graph_labels.txt has 1 lines, but 2 are expected"),
+        ({"graph_indicator": None}, r"has no file DS_graph_indicator.txt"),
+        ({"graph_labels": None}, r"neither a file \*_graph_labels.txt nor"),
+    ],
+)
+def test_malformed_files_are_named_with_the_line(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        read_tudataset(written(tmp_path, **changes))
+
+
+def test_what_is_no_data_set_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="one data set"):
+        read_tudataset(tmp_path)
+    with pytest.raises(ValueError, match="neither a folder nor a zip"):
+        read_tudataset(tmp_path / "absent.zip")
