@@ -1,6 +1,6 @@
 """mercer: kernel machines that are exact, certified and fast, on vectors, histograms, tables and your own data."""
 
-from mercer import kernels, threads, validity
+from mercer import inspection, kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
@@ -16,6 +16,7 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "inspection",
     "kernels",
     "threads",
     "validity",
