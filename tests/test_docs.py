@@ -1,5 +1,6 @@
 """The documentation is run: its Python blocks, what they say they print, the files it names, and the examples."""
 
+import os
 import re
 import subprocess
 import sys
@@ -53,6 +54,11 @@ def test_examples_of_the_readme_are_short():
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples_are_short_and_run(example):
     assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
-    run = subprocess.run([sys.executable, str(example)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    small = os.environ | {"MERCER_SMALL": "1", "MPLBACKEND": "Agg"}
+    run = subprocess.run(
+        [sys.executable, str(example)], cwd=ROOT, env=small, capture_output=True, text=True, timeout=300
+    )
+    if run.stderr.startswith("skipped: "):  # data or a library that this machine lacks
+        pytest.skip(run.stderr.strip())
     assert run.returncode == 0, run.stderr
     assert run.stdout

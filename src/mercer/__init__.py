@@ -1,6 +1,6 @@
 """mercer: kernel machines that are exact, certified and fast, on vectors, histograms, tables and your own data."""
 
-from mercer import kernels, threads, validity
+from mercer import inspection, kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines import (
@@ -47,6 +47,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "inspection",
     "kernels",
     "threads",
     "validity",

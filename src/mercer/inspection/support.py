@@ -1,0 +1,230 @@
+"""support_report: what a machine keeps of its training set, and how much of that it needs.
+
+A support vector machine is a few examples with coefficients; the report says which, how many lie on the margin and how
+many beyond it, how few would do, which samples are most like the points that the hyperplane holds apart, and what
+leaving one out could change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.expansion import Expansion
+from mercer.inspection.contests import columns, contests_of
+from mercer.inspection.essential import Flags, essential
+from mercer.inspection.influence import reach, ridge_influence
+from mercer.problem import Vector
+from mercer.samples import Samples
+from mercer.samples.base import Array
+
+#: How close to its bound, relatively, a coefficient counts as there.
+AT_BOUND = 1e-6
+#: How many problems the table shows.
+LINES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """The support vectors of one problem; rows are those of the training set."""
+
+    name: str
+    #: Rows with a coefficient other than zero, and how many of them are free and how many at their bound.
+    rows: Array = field(repr=False)
+    free: int
+    at_bound: int
+    #: Rows that alone give the same w; None where too many are free to tell. See ``mercer.inspection.essential``.
+    essential: Array | None = field(repr=False)
+    #: |w - w'| / |w| with w' the solution of the problem posed on the essential rows alone.
+    refit_error: float | None
+    #: The samples whose images lie nearest to the mean of those with positive and of those with negative coefficients,
+    #: weighted by them: for classes, the nearest points of their (reduced) convex hulls. Distances are in the kernel's
+    #: space.
+    preimages: tuple[int, ...]
+    distances: tuple[float, ...]
+    #: One per row, what leaving it out can change (``mercer.inspection.influence``); None where no bound is known.
+    influence: Vector | None = field(repr=False)
+    #: How many samples may be misclassified if each is left out in turn, at most.
+    left_out_errors: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class SupportReport:
+    """What ``support_report`` found; ``print`` it."""
+
+    machine: str
+    #: Size of the training set, rows that some problem keeps, and how many of these each class has.
+    samples: int
+    rows: Array = field(repr=False)
+    per_class: dict[Any, int]
+    problems: tuple[Support, ...]
+
+    @property
+    def essential(self) -> Array | None:
+        """Rows that are essential to some problem; None where that of a problem is not known."""
+        parts = [problem.essential for problem in self.problems]
+        return None if any(part is None for part in parts) else np.unique(np.concatenate(parts))  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        """A line for the machine, then a table with a line for each problem."""
+        classes = ", ".join(f"{label}: {count}" for label, count in self.per_class.items())
+        number = "unknown" if self.essential is None else str(len(self.essential))
+        head = f"{self.machine} keeps {len(self.rows)} of {self.samples} samples"
+        head += f" ({classes}); essential: {number}" if classes else f"; essential: {number}"
+        width = max(len("problem"), *(len(problem.name) for problem in self.problems[:LINES]))
+        titles = ("kept", "free", "bound", "essential", "refit", "left out", "nearest rows")
+        lines = [head, "  ".join([f"{'problem':{width}}", *(f"{title:>9}" for title in titles)])]
+        for p in self.problems[:LINES]:
+            cells: list[Any] = [
+                len(p.rows),
+                p.free,
+                p.at_bound,
+                "?" if p.essential is None else len(p.essential),
+                "" if p.refit_error is None else f"{p.refit_error:.1e}",
+                "" if p.left_out_errors is None else f"<= {p.left_out_errors}",
+            ]
+            near = ", ".join(f"{row} ({d:.2g})" for row, d in zip(p.preimages, p.distances, strict=True))
+            lines.append("  ".join([f"{p.name:{width}}", *(f"{cell:>9}" for cell in cells), f"   {near}"]))
+        if len(self.problems) > LINES:
+            lines.append(f"... and {len(self.problems) - LINES} more")
+        return "\n".join(lines)
+
+
+def support_report(model: Any, X: Any = None) -> SupportReport:
+    """What a fitted support vector machine or kernel ridge regression keeps of its training set.
+
+    For every problem: rows kept, free (0 < |a_i| < C_i) and at the bound; *essential* rows, a part of them, minimal in
+    the sense of inclusion, that gives the same w (of data in d dimensions that a hyperplane separates, at most d + 1)
+    with the error of a fit to them alone; pre-images, the samples nearest to the points of the two classes' convex
+    hulls between which w points; and what leaving a row out can change: for ``KernelRidge``, without sample weights,
+    exactly f(x_i) - f'(x_i); for a classifier 2 |a_i| R^2, which bounds leave-one-out errors.
+
+    With the training data ``X``, pre-images are sought among all of it and R is that of all of it, as the bound needs;
+    else both look at the support vectors only. In the table, "refit" is the relative change of w and "left out" the
+    largest number of leave-one-out errors.
+
+    References
+    ----------
+    Joachims, "Estimating the generalization performance of an SVM efficiently", ICML 2000.
+    Cawley, Talbot, "Fast exact leave-one-out cross-validation of sparse least-squares support vector machines", 2004.
+    Bennett, Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> X, y = [[-2.0], [-1.0], [-1.0], [1.0], [3.0]], [0, 0, 0, 1, 1]
+    >>> print(support_report(SVC(C=10, kernel="linear", tol=1e-9, solver="qp").fit(X, y), X))
+    SVC keeps 3 of 5 samples (0: 2, 1: 1); essential: 2
+    problem           kept       free      bound  essential      refit   left out  nearest rows
+    1 against 0          3          3          0          2    ...         <= 3     3 (0), 1 (...)
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "expansion_"):
+        raise TypeError(
+            f"{type(model).__name__} keeps no samples, so nothing can be said of them; "
+            "SVC(kernel='linear') poses the same kind of problem and keeps its support vectors"
+        )
+    if hasattr(model, "support_"):
+        return _of_support_machine(model, X)
+    if hasattr(model, "X_fit_") and hasattr(model, "alpha"):
+        return _of_ridge(model)
+    raise TypeError(f"{type(model).__name__} is neither a support vector machine nor kernel ridge regression")
+
+
+def _of_support_machine(model: Any, X: Any) -> SupportReport:
+    f = model.expansion_
+    rows = np.asarray(model.support_)
+    labels = np.repeat(model.classes_, model.n_support_) if hasattr(model, "classes_") else None
+    names = ["all samples"] if labels is None else [str(contest) for contest in contests_of(model)]
+    samples = f.samples.take(np.arange(len(rows)))
+    others, places = (samples, rows) if X is None else _training(model, X)
+    twice = reach(f.kernel, others) if labels is not None and len(rows) else 0.0
+    problems = []
+    for p, (name, a) in enumerate(zip(names, columns(f.coefficients)[: len(rows)].T, strict=True)):
+        own = np.flatnonzero(a)
+        g = Expansion(f.kernel, samples.take(own), a[own], np.atleast_1d(f.bias)[p])
+        values = g(g.samples) if len(own) else np.zeros(0)
+        slack = None if labels is None else np.maximum(0.0, 1 - np.sign(a[own]) * values)
+        limit, bound = _limits(model, p, a[own], slack, None if labels is None else labels[own])
+        target = values - float(g.bias) if labels is None else np.sign(a[own])
+        gram = f.kernel.gram(g.samples, budget=0)
+        found = essential(gram, a[own], limit, bound, target, labels is None) if len(own) else None
+        influence = None if slack is None else twice * np.abs(a[own])
+        problems.append(
+            Support(
+                name,
+                rows[own],
+                int((~bound).sum()),
+                int(bound.sum()),
+                None if found is None else np.sort(rows[own][found.kept]),
+                None if found is None else found.refit_error,
+                *_preimages(g, others, places),
+                influence,
+                None if slack is None or influence is None else int((slack + influence >= 1).sum()),
+            )
+        )
+    counts = {} if labels is None else dict(zip(model.classes_.tolist(), model.n_support_.tolist(), strict=True))
+    return SupportReport(type(model).__name__, int(model.shape_fit_[0]), rows, counts, tuple(problems))
+
+
+def _of_ridge(model: Any) -> SupportReport:
+    """Ridge regression keeps every sample, and needs every one whose coefficient is not zero."""
+    samples = model.kernel_.samples(model.X_fit_)
+    a = columns(model.dual_coef_)
+    alpha = np.atleast_1d(np.asarray(getattr(model, "alpha_", model.alpha), dtype=np.float64))
+    change = ridge_influence(model.kernel_.gram(samples, budget=0), a, alpha, bool(model.fit_intercept))
+    problems = []
+    for j in range(a.shape[1]):
+        own = np.flatnonzero(a[:, j])
+        g = Expansion(model.kernel_, samples.take(own), a[own, j], np.zeros(()))
+        near = _preimages(g, samples, np.arange(len(samples)))
+        influence = None if change is None else change[own, j]
+        name = "all samples" if a.shape[1] == 1 else f"output {j}"
+        problems.append(Support(name, own, len(own), 0, own, None, *near, influence, None))
+    kept = np.flatnonzero(a.any(axis=1))
+    return SupportReport(type(model).__name__, len(samples), kept, {}, tuple(problems))
+
+
+def _training(model: Any, X: Any) -> tuple[Samples, Array]:
+    others = model._seen(X)
+    if len(others) != model.shape_fit_[0]:
+        raise ValueError(f"X must be the {model.shape_fit_[0]} training samples but has {len(others)}")
+    return others, np.arange(len(others))
+
+
+def _limits(model: Any, problem: int, a: Vector, slack: Vector | None, labels: Array | None) -> tuple[Vector, Flags]:
+    """The bounds of |a|, and who is at them; by the KKT conditions, samples beyond the margin are.
+
+    The bound is C times the weight of the class, 1 for the one-class machine, and for nu-SVC 1 / rho: its certificate
+    is of the problem before the division by rho, whose dual objective is -|rho w|^2 / 2. Sample weights are not known
+    any more; of a classifier the slack shows who is at a bound all the same.
+    """
+    bound, unit = getattr(model, "C", 1.0), 1.0
+    certificate = model.certificate_[problem] if len(model.intercept_) > 1 else model.certificate_
+    if labels is not None and hasattr(model, "C"):
+        bound = model.C * model.class_weight_[np.searchsorted(model.classes_, labels)]
+    elif labels is not None:
+        norm = float(np.atleast_1d(model.expansion_.norm())[problem])
+        bound = unit = norm / np.sqrt(max(-2 * certificate.dual, 1e-300))
+    at = np.isclose(np.abs(a), bound, rtol=AT_BOUND, atol=0.0)
+    if slack is not None:
+        at |= (slack > max(1e-6, 2 * certificate.violation) * unit) & np.isfinite(bound)
+    return np.maximum(np.abs(a), bound), at
+
+
+def _preimages(g: Expansion, others: Samples, places: Array) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """For either sign, which of the other samples lies nearest to the weighted mean of g's, and how near."""
+    rows, distances = [], []
+    a = g.coefficients
+    for side in (np.flatnonzero(a > 0), np.flatnonzero(a < 0)):
+        if not len(side):
+            continue
+        mean = Expansion(g.kernel, g.samples.take(side), a[side] / a[side].sum(), np.zeros(()))
+        squared = g.kernel.diag_of(others) - 2 * mean(others) + float(mean.norm()) ** 2
+        nearest = int(np.argmin(squared))
+        rows.append(int(places[nearest]))
+        distances.append(float(np.sqrt(max(squared[nearest], 0.0))))
+    return tuple(rows), tuple(distances)
