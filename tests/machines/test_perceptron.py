@@ -145,7 +145,7 @@ def test_results_do_not_depend_on_threads(machine, set_threads):
 
 
 def stream(machine, X, y, rows=1):
-    for i in range(0, len(X), rows):
+    for i in range(0, len(y), rows):
         machine.partial_fit(X[i : i + rows], y[i : i + rows], classes=np.unique(y))
     return machine
 
