@@ -41,17 +41,19 @@ template <class T> class Walk {
 
     void run(Index budget, Index* mistakes) {
         for (Index i = 0; i < block_.rows; ++i) {
+            // An example that was given up earlier in this block comes back as a new one, of its new age.
             const bool known = used(block_.own[i]);
+            const Index own = known ? block_.own[i] : block_.support + i;
             bool wrong = false;
             for (Index c = 0; c < lesson_.outputs; ++c) {
                 const double y = lesson_.sign(i, c);
                 if (y * (value(i, c) + state_.bias[c]) > 0) continue;
-                learn(i, c, y * lesson_.weight[i]);
+                learn(i, own, c, y * lesson_.weight[i]);
                 ++mistakes[c];
                 wrong = true;
             }
             used_ += wrong && !known;
-            if (budget && used_ > budget) forget(i, weakest(block_.own[i]));
+            if (budget && used_ > budget) forget(i, weakest(own));
         }
     }
 
@@ -73,11 +75,11 @@ template <class T> class Walk {
         }
     }
 
-    // Adds s times the example i to output c.
-    void learn(Index i, Index c, double s) {
+    // Adds s times the example i, whose coefficients are those of column `own`, to output c.
+    void learn(Index i, Index own, Index c, double s) {
         const double before = double(state_.clock + i);
-        coefficients(block_.own[i])[c] += s;
-        state_.late[block_.own[i] * lesson_.outputs + c] += s * before;
+        coefficients(own)[c] += s;
+        state_.late[own * lesson_.outputs + c] += s * before;
         state_.bias[c] += s * lesson_.radius;
         state_.late_bias[c] += s * lesson_.radius * before;
         for (Index j = i + 1; j < block_.rows; ++j) value(j, c) += s * double(kernel(j, block_.support + i));

@@ -34,7 +34,7 @@ struct State {
 };
 
 // A block of examples against the support, in order of age, and the examples themselves: `kernel` is (rows, columns),
-// columns = support + rows. The coefficients of row i are those of column own[i]: its own, or where it is known.
+// columns = support + rows. The coefficients of row i are those of column own[i] if that has some, else of its own.
 template <class T> struct Block {
     Index rows, support;
     const T* kernel;

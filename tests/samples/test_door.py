@@ -254,3 +254,21 @@ def test_sparse_indices_outside_the_shape_are_refused():
 def test_misaligned_memory_is_copied():
     memory = np.frombuffer(b"\0" * 17, dtype=np.uint8)[1:].view(np.float64).reshape(1, 2)
     assert as_samples(memory).array.flags.aligned
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.arange(12.0).reshape(4, 3),
+        sp.csr_array(np.eye(4)),
+        ["a", "bc", "d", ""],
+        pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "c": list("abca")}),
+    ],
+    ids=["vectors", "sparse", "objects", "table"],
+)
+def test_parts_joined_are_the_whole(X):
+    whole = as_samples(X)
+    parts = [whole.take(np.arange(3)), whole.take(np.array([3]))]
+    assert parts[0].joined(parts[1]) == whole
+    with pytest.raises(TypeError, match="cannot be joined"):
+        whole.joined(as_samples(np.ones((2, 7))))
