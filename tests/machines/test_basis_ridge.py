@@ -28,7 +28,6 @@ bases = pytest.mark.parametrize("basis", BASES, ids=["polynomial", "gaussian", "
 @parametrize_with_checks(
     [
         BasisRidge(),
-        BasisRidge(penalize_bias=False),
         BasisRidge(GaussianBasis(sigma=2.0), alpha=0.1),
         BasisRidge(penalty="l1", penalize_bias=False),
     ]

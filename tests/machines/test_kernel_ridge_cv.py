@@ -31,7 +31,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [KernelRidgeCV(), KernelRidgeCV(kernel="rbf", fit_intercept=True), KernelRidgeCV(kernel="precomputed")],
+    [KernelRidgeCV(kernel="rbf", fit_intercept=True), KernelRidgeCV(kernel="precomputed")],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
