@@ -189,12 +189,12 @@ class Columns:
         """A power of two about the size of the vectors, so that nothing under- or overflows."""
         largest = max(float(np.abs(self._moved(self.array[rows])).max()) for rows in self.parts())
         exponent = min(int(np.ceil(np.log2(largest))), 1000) if 0 < largest < np.inf else 0
-        return float(2.0**exponent)
+        return 2.0**exponent
 
     @property
     def share(self) -> float:
         """c u: the error of a squared distance as a share of the sum of the square norms."""
-        return float(2.1 * (self.array.shape[1] + 8) * 2.0**-24)
+        return 2.1 * (int(self.array.shape[1]) + 8) * 2.0**-24
 
     def _moved(self, rows: Array) -> Vector:
         moved = rows - self.centre
