@@ -9,6 +9,9 @@ own.KernelPCA = KernelPCA
 
 from sklearn.decomposition.tests.test_kernel_pca import *  # noqa: E402, F403
 
+#: They stop its perceptron early.
+pytestmark = pytest.mark.filterwarnings("ignore:Maximum number of iteration reached")
+
 #: A Gram matrix that is not symmetric is refused, as everywhere here.
 del test_kernel_pca_precomputed_non_symmetric  # noqa: F821
 
