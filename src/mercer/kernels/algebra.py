@@ -119,7 +119,8 @@ class Sum(OfSeveral):
         return reduce(np.add, [part.diag_of(x) for part in self.parts])
 
     def features_of(self, x: Samples) -> Array:
-        return beside([part.features_of(x) for part in self.parts])
+        joined: Array = _beside([part.features_of(x) for part in self.parts])
+        return joined
 
     def __repr__(self) -> str:
         text = repr(self.parts[0])
@@ -162,11 +163,9 @@ class Product(OfSeveral):
         return " * ".join([enclosed(first, (Sum,)), *(enclosed(part, (Sum, Scaled)) for part in others)])
 
 
-def beside(features: list[Array]) -> Array:
+def _beside(features: Any) -> Any:
     """Features laid end to end, sparse if any of them is."""
-    sparse = any(sp.issparse(F) for F in features)
-    joined: Array = sp.csr_array(sp.hstack(features)) if sparse else np.hstack(features)
-    return joined
+    return sp.csr_array(sp.hstack(features)) if any(map(sp.issparse, features)) else np.hstack(features)
 
 
 def _rowwise_kronecker(A: Any, B: Any) -> Any:
@@ -335,9 +334,11 @@ class Normalized(OfOne):
         return np.sign(self.inverse_norms(x))
 
     def features_of(self, x: Samples) -> Array:
-        F, factors = self.inner.features_of(x), self.inverse_norms(x)
-        unit: Array = sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else F * factors[:, None]
-        return unit
+        F: Any = self.inner.features_of(x)
+        factors = self.inverse_norms(x)
+        unit: Any = sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else F * factors[:, None]
+        features: Array = unit
+        return features
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.normalized()"
