@@ -120,18 +120,16 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
 
 def _values(model: Any, X: Any) -> tuple[Vector, Vector]:
     """f at X and |w|, a column for every hyperplane."""
-    if hasattr(model, "expansion_"):
-        f = model.expansion_
-        of = getattr(model, "_values", f)  # support vector machines have a door of their own, for a user's function
-        return columns(of(X)), np.atleast_1d(f.norm())
-    if hasattr(model, "coef_"):
-        return columns(model.decision_function(X)), np.linalg.norm(model.coef_, axis=1)
-    raise TypeError(f"{type(model).__name__} has neither an expansion_ nor coef_, so it has no hyperplane to measure")
+    if not hasattr(model, "expansion_"):
+        raise TypeError(f"{type(model).__name__} has no expansion_, so it has no hyperplane to measure")
+    f = model.expansion_
+    of = getattr(model, "_values", f)  # support vector machines have a door of their own, for a user's function
+    return columns(of(X)), np.atleast_1d(f.norm())
 
 
 def _difficulty(model: Any, slack: Vector) -> tuple[Array, Vector]:
     """The rows that carry the solution, and how much of it each carries."""
-    if not hasattr(model, "expansion_"):
+    if not hasattr(model, "support_"):  # no coefficient belongs to a sample
         return np.arange(len(slack)), np.nan_to_num(slack)
     a = np.abs(columns(model.expansion_.coefficients))
-    return getattr(model, "support_", np.arange(len(a))), a[: len(getattr(model, "support_", a))]
+    return model.support_, a[: len(model.support_)]

@@ -122,16 +122,14 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
     1 against 0          3          3          0          2    ...         <= 3     3 (0), 1 (...)
     """
     check_is_fitted(model)
-    if not hasattr(model, "expansion_"):
-        raise TypeError(
-            f"{type(model).__name__} keeps no samples, so nothing can be said of them; "
-            "SVC(kernel='linear') poses the same kind of problem and keeps its support vectors"
-        )
     if hasattr(model, "support_"):
         return _of_support_machine(model, X)
     if hasattr(model, "X_fit_") and hasattr(model, "alpha"):
         return _of_ridge(model)
-    raise TypeError(f"{type(model).__name__} is neither a support vector machine nor kernel ridge regression")
+    raise TypeError(
+        f"{type(model).__name__} keeps no support vectors, so nothing can be said of them; give a support vector machine, "
+        "such as SVC(kernel='linear'), or kernel ridge regression"
+    )
 
 
 def _of_support_machine(model: Any, X: Any) -> SupportReport:

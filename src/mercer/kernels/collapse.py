@@ -29,6 +29,8 @@ Starts = NDArray[np.int64]
 
 #: No form may take more memory than this.
 MOST_BYTES = 256 * 2**20
+#: Nanoseconds to make any of the forms.
+OVERHEAD = 1e5
 #: Nanoseconds of one thread for a coordinate of a pair of samples in float64, by the engine; half of it in float32.
 PAIR = {Pair.dot: 0.05, Pair.intersection: 0.07, Pair.chi2: 0.28, Pair.jensen_shannon: 5.5}
 #: Nanoseconds for what a pair costs besides, and for each of its outputs.
@@ -58,7 +60,7 @@ def pays(samples: int, build: float, row: float, direct: float) -> bool:
     >>> pays(5000, build=1e7, row=2e3, direct=5e4), pays(100, build=2e6, row=2e3, direct=1e3)
     (True, False)
     """
-    return build + samples / 4 * row < samples / 4 * direct
+    return OVERHEAD + build + samples / 4 * row < samples / 4 * direct
 
 
 def direct_cost(pair: Pair, z: Vectors | SparseVectors, outputs: int) -> float:

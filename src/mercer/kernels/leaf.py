@@ -59,6 +59,8 @@ class VectorKernel(Kernel):
         return None
 
     def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        if type(self).collapsed is VectorKernel.collapsed:  # there is no such form
+            return None
         known = self.prepare(z)
         f = self.collapsed(known, V, starts)
         if f is None:
