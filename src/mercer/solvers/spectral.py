@@ -33,9 +33,9 @@ class Spectrum:
     >>> import numpy as np
     >>> from mercer.kernels import Linear
     >>> spectrum = Spectrum.of(Linear().gram(np.diag([1.0, 2.0])), np.ones(2))
-    >>> spectrum.values
+    >>> spectrum.values.round(12)
     array([1., 4.])
-    >>> next(spectrum.path(np.array([[1.0], [2.0]]), np.array([1.0]))).residuals[0].ravel()
+    >>> next(spectrum.path(np.array([[1.0], [2.0]]), np.array([1.0]))).residuals[0].ravel().round(12)
     array([1., 2.])
     """
 
