@@ -192,7 +192,7 @@ static void test_budget(const Data& data) {
 int main() {
     for (Index classes : {2, 4})
         for (int threads : {1, 3}) {
-            check::context = std::intostring(classes) + " classes, " + std::intostring(threads) + " threads";
+            check::context = std::to_string(classes) + " classes, " + std::to_string(threads) + " threads";
             set_thread_count(threads);
             const Data data(classes);
             test_primal(data);
