@@ -4,7 +4,8 @@ Each contestant's parameters are chosen by the same 5-fold cross-validation on t
 C and gamma, by log-loss. The contestants are
 
 - KernelLogistic with a Gaussian;
-- scikit-learn's CalibratedClassifierCV(SVC, method="sigmoid"), Platt's sigmoid fitted to 5-fold decision values;
+- scikit-learn's CalibratedClassifierCV(SVC, method="sigmoid"): the mean of five SVCs, each with Platt's sigmoid
+  fitted to the fold it was not trained on;
 - LogisticRegression on scikit-learn's Nystroem map of 300 samples, with the same C and gamma;
 - GaussianProcessClassifier with a Gaussian, which finds its own width, where there are at most 500 samples.
 
@@ -100,7 +101,7 @@ def rows() -> Iterator[LogisticRow]:
         data = split(file)
         gamma = [g / data[0].shape[1] for g in GAMMA]
         ours = judged(KernelLogistic(), {"C": C, "gamma": gamma}, data)
-        platt = CalibratedClassifierCV(SVC(), method="sigmoid", ensemble=False)
+        platt = CalibratedClassifierCV(SVC(), method="sigmoid")
         peer = judged(platt, {"estimator__C": C, "estimator__gamma": gamma}, data)
         explicit = make_pipeline(
             Nystroem(n_components=min(300, 4 * len(data[0]) // 5), random_state=0), LogisticRegression(max_iter=1000)
