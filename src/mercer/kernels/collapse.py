@@ -53,14 +53,13 @@ LOSS, PROBES = 1e-5, 64
 def pays(samples: int, build: float, row: float, direct: float) -> bool:
     """Whether a form that costs ``build`` once and ``row`` for a row is cheaper than the samples' ``direct`` for a row.
 
-    It is to have paid for itself after a quarter as many rows as there are samples: about what five-fold
-    cross-validation predicts. Only the model counts, not the rows asked for, so that f(x) is the same alone and among
-    others.
+    It is to have paid for itself after as many rows as there are samples; for fewer it so costs no more than those
+    would have. Only the model counts, not the rows asked for, so that f(x) is the same alone and among others.
 
     >>> pays(5000, build=1e7, row=2e3, direct=5e4), pays(100, build=2e6, row=2e3, direct=1e3)
     (True, False)
     """
-    return OVERHEAD + build + samples / 4 * row < samples / 4 * direct
+    return OVERHEAD + build + samples * row < samples * direct
 
 
 def direct_cost(pair: Pair, z: Vectors | SparseVectors, outputs: int) -> float:
