@@ -16,6 +16,8 @@ namespace {
 
 constexpr Index kBlock = 8192; // columns whose sums are kept at a time: 64 KiB
 constexpr Index kRows = 18;    // rows of a task
+constexpr Index kPanel = 512;  // rows filled together of a symmetric matrix
+constexpr Index kTile = 64;    // rows and columns copied together
 // Time of one thread, in nanoseconds: to meet a common coordinate in the lists, to finish an entry, and to add up one
 // coordinate of one pair in dense panels of this precision.
 constexpr double kMeet = 1.0, kFinish = 0.5;
@@ -83,7 +85,19 @@ template <class T> class SparsePairs final : public Pairs<T> {
         });
     }
 
-    void fill_symmetric(T* out, Index stride) const override { fill(nullptr, 0, z_.rows, 0, z_.rows, out, stride); }
+    // Panels of rows from their diagonal on; what is left of it is a copy.
+    void fill_symmetric(T* out, Index stride) const override {
+        const Index n = z_.rows, tiles = (n + kTile - 1) / kTile;
+        for (Index r = 0; r < n; r += kPanel)
+            fill(nullptr, r, std::min(kPanel, n - r), r, n, out + r * stride + r, stride);
+        parallel(tiles * tiles, [&](long t) {
+            const Index i0 = t / tiles * kTile, j0 = t % tiles * kTile;
+            for (Index i = i0; i < std::min(n, i0 + kTile); ++i) {
+                const Index known = i / kPanel * kPanel; // columns before it are not filled yet
+                for (Index j = j0; j < std::min(known, j0 + kTile); ++j) out[i * stride + j] = out[j * stride + i];
+            }
+        });
+    }
 
     // Lists are searched for the first and the last of the columns.
     bool narrow() const override { return false; }

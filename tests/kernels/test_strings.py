@@ -91,6 +91,13 @@ def test_features_are_sparse_and_the_same_in_every_call(kernel):
     assert type(kernel.bind(*kernel.both(X))) is FeaturePairs  # sums, scales and norms are one product
 
 
+def test_many_sequences_with_themselves():
+    """More rows than one panel of the engine: what is copied across the diagonal is what would be computed."""
+    many = ["".join(RNG.choice(list("abcdefgh"), 12)) for _ in range(1100)]
+    k = Spectrum(3, min_k=2).normalized()
+    assert (k(many) == k(many, list(many))).all()
+
+
 def test_sums_over_samples_are_sums_over_features(monkeypatch):
     kernel = (2 * Spectrum(3) + Spectrum(2).on(Segment(5, 20))).normalized()
     pairs = kernel.bind(*kernel.both(X, Z))
