@@ -335,9 +335,9 @@ class Normalized(OfOne):
 
     def features_of(self, x: Samples) -> Array:
         F: Any = self.inner.features_of(x)
-        factors = self.inverse_norms(x)
-        unit: Any = sp.csr_array(sp.diags_array(factors) @ F) if sp.issparse(F) else F * factors[:, None]
-        features: Array = unit
+        factors: Any = self.inverse_norms(x)
+        rows: Any = sp.diags_array(factors)
+        features: Array = (rows @ F).tocsr() if sp.issparse(F) else F * factors[:, None]
         return features
 
     def __repr__(self) -> str:
