@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def load() -> tuple[list[str], list[str], list[str], Any, int]:
     return questions, grct, lct, np.array(y), len(parts[0])
 
 
-def chosen(name: str, grams: Sequence[tuple[str, Any]], y: Any, train: int, target: float) -> Score:
+def chosen(name: str, grams: Iterable[tuple[str, Any]], y: Any, train: int, target: float) -> Score:
     """The accuracy on the test questions of the matrix and C that do best on the training questions."""
     best = (-1.0, "", None, 0.0)
     for label, K in grams:
@@ -64,21 +64,24 @@ def chosen(name: str, grams: Sequence[tuple[str, Any]], y: Any, train: int, targ
 def accuracy() -> Iterator[Score]:
     questions, grct, lct, y, train = load()
     counts = CountVectorizer(ngram_range=(1, 2), token_pattern=r"\S+").fit(questions[:train]).transform(questions)
-    words = Cosine()(counts.astype(np.float64))
+    words = Cosine()(counts.astype(np.float32))
     yield chosen("words and pairs of words", [("", words)], y, train, np.nan)
     trees = {"GRCT": as_trees(grct), "LCT": as_trees(lct)}
-    sums: dict[str, list[Any]] = {}
+    pairs: list[tuple[str, Any, Any]] = []
     for kind in (Subtree, SubsetTree, PartialTree):
-        for name, samples in trees.items():
-            decays = [()] if kind is Subtree else [(d,) if kind is SubsetTree else (d, 0.4) for d in DECAYS]
-            grams = [(str(kind(*d)), kind(*d).normalized()(samples).astype(np.float32)) for d in decays]
-            yield chosen(f"{kind.__name__} {name}", grams, y, train, np.nan)
-            sums.setdefault(kind.__name__, []).append(grams)
-    for kind_name, (left, right) in sums.items():
-        both = [(label, K + L) for (label, K), (_, L) in zip(left, right, strict=True)]
-        yield chosen(f"{kind_name} GRCT + LCT", both, y, train, 91.0 if kind_name == "SubsetTree" else np.nan)
-        joined = [(f"{label} + {w:g} words", K + w * words) for label, K in both for w in (0.5, 1.0, 2.0)]
-        yield chosen(f"{kind_name} GRCT + LCT + words", joined, y, train, 92.5 if kind_name == "SubsetTree" else np.nan)
+        decays = [()] if kind is Subtree else [(d,) if kind is SubsetTree else (d, 0.4) for d in DECAYS]
+        kernels = [kind(*d) for d in decays]
+        grams = {
+            name: [(str(k), k.normalized()(samples).astype(np.float32)) for k in kernels]
+            for name, samples in trees.items()
+        }
+        for name, some in grams.items():
+            yield chosen(f"{kind.__name__} {name}", some, y, train, np.nan)
+        pairs += [(label, K, L) for (label, K), (_, L) in zip(*grams.values(), strict=True)]
+    both = ((label, K + L) for label, K, L in pairs)
+    yield chosen("trees, GRCT + LCT", both, y, train, 91.0)
+    joined = ((f"{label} + {w:g} words", K + L + w * words) for label, K, L in pairs for w in (0.5, 1.0, 2.0))
+    yield chosen("trees, GRCT + LCT + words", joined, y, train, 92.5)
 
 
 def growth() -> Iterator[Time]:
