@@ -3,7 +3,7 @@
 from mercer import inspection, kernels, threads, validity
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import SVC, SVR, KernelRidge, LinearSVC, LinearSVR, MahalanobisLearner, NuSVC, NuSVR, OneClassSVM
 
 __all__ = [
     "SVC",
@@ -13,6 +13,7 @@ __all__ = [
     "KernelRidge",
     "LinearSVC",
     "LinearSVR",
+    "MahalanobisLearner",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

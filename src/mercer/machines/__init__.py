@@ -2,7 +2,8 @@
 
 from mercer.machines.classify import SVC, NuSVC
 from mercer.machines.linear import LinearSVC, LinearSVR
+from mercer.machines.metric import MahalanobisLearner
 from mercer.machines.novelty import OneClassSVM
 from mercer.machines.regress import SVR, KernelRidge, NuSVR
 
-__all__ = ["SVC", "SVR", "KernelRidge", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "KernelRidge", "LinearSVC", "LinearSVR", "MahalanobisLearner", "NuSVC", "NuSVR", "OneClassSVM"]
