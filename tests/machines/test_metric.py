@@ -66,7 +66,7 @@ def test_noise_is_ignored_and_the_rest_is_not():
 def test_a_rotated_problem_needs_a_full_matrix():
     turn = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     learner = MahalanobisLearner(structure="full", steps=60).fit(X @ turn, y)
-    directions = turn.T @ learner.factor_ @ learner.factor_.T @ turn  # of the problem as it was before
+    directions = turn @ learner.factor_ @ learner.factor_.T @ turn.T  # of the problem as it was before
     assert np.trace(directions[:2, :2]) > 3 * np.trace(directions[2:, 2:])
 
 
