@@ -32,7 +32,7 @@ for name, kernel in {"HOG": histograms, "pixels": raw, "both": 0.03 * histograms
         pan, tilt = np.abs(angles - pose[test]).mean(axis=0)
         print(f"{name:7s} {machine:6s} mean absolute error: pan {pan:.3f}, tilt {tilt:.3f} standard deviations")
 
-figure, axes = plt.subplots(1, 2, figsize=(8, 4))
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for k, angle in enumerate(("pan", "tilt")):
     axes[k].plot(pose[test, k], found["ridge"][:, k], ".")
     axes[k].set(xlabel=f"true {angle}", ylabel=f"predicted {angle}")

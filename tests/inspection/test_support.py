@@ -166,3 +166,9 @@ def test_what_keeps_no_samples_is_refused():
         support_report(LinearSVC().fit(X, y))
     with pytest.raises(ValueError, match="must be the 150 training samples"):
         support_report(SVC().fit(X, y), X[:10])
+
+
+def test_a_machine_without_support_vectors_needs_none():
+    report = support_report(SVR(epsilon=10.0).fit(X, y))
+    assert report.problems[0].free == report.problems[0].at_bound == len(report.essential) == 0
+    assert "keeps 0 of 150" in str(report)

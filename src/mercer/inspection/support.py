@@ -148,8 +148,7 @@ def _of_support_machine(model: Any, X: Any) -> SupportReport:
         slack = None if labels is None else np.maximum(0.0, 1 - np.sign(a[own]) * values)
         limit, bound = _limits(model, p, a[own], slack, None if labels is None else labels[own])
         target = values - float(g.bias) if labels is None else np.sign(a[own])
-        gram = f.kernel.gram(g.samples, budget=0)
-        found = essential(gram, a[own], limit, bound, target, labels is None) if len(own) else None
+        needed, error = _needed(g, limit, bound, target, labels is None)
         influence = None if slack is None else twice * np.abs(a[own])
         problems.append(
             Support(
@@ -157,8 +156,8 @@ def _of_support_machine(model: Any, X: Any) -> SupportReport:
                 rows[own],
                 int((~bound).sum()),
                 int(bound.sum()),
-                None if found is None else np.sort(rows[own][found.kept]),
-                None if found is None else found.refit_error,
+                None if needed is None else np.sort(rows[own][needed]),
+                error,
                 *_preimages(g, others, places),
                 influence,
                 None if slack is None or influence is None else int((slack + influence >= 1).sum()),
@@ -211,6 +210,16 @@ def _limits(model: Any, problem: int, a: Vector, slack: Vector | None, labels: A
     if slack is not None:
         at |= (slack > max(1e-6, 2 * certificate.violation) * unit) & np.isfinite(bound)
     return np.maximum(np.abs(a), bound), at
+
+
+def _needed(
+    g: Expansion, limit: Vector, bound: Flags, target: Vector, pinned: bool
+) -> tuple[Flags | None, float | None]:
+    """Which of the support vectors are essential, and the change of w in a fit to them alone."""
+    if not g.coefficients.any():
+        return bound, 0.0  # the zero function needs nobody
+    found = essential(g.kernel.gram(g.samples, budget=0), g.coefficients, limit, bound, target, pinned)
+    return (None, None) if found is None else (found.kept, found.refit_error)
 
 
 def _preimages(g: Expansion, others: Samples, places: Array) -> tuple[tuple[int, ...], tuple[float, ...]]:

@@ -6,6 +6,7 @@ from mercer.machines.decompose import KernelPCA, KernelSVD
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.lms import LMS, KernelLMS
 from mercer.machines.logistic import KernelLogistic
+from mercer.machines.metric import MahalanobisLearner
 from mercer.machines.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.machines.novelty import OneClassSVM
 from mercer.machines.perceptron import KernelPerceptron, Perceptron
@@ -28,6 +29,7 @@ __all__ = [
     "KernelSVD",
     "LinearSVC",
     "LinearSVR",
+    "MahalanobisLearner",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

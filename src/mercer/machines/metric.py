@@ -1,0 +1,277 @@
+"""MahalanobisLearner: which differences between samples matter, learnt from their labels.
+
+A Gaussian kernel with one width treats all directions of the data alike. The learner stretches those that tell classes
+apart and shrinks the others; the kernel machine used afterwards knows nothing of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from mercer.kernels.distances import Mahalanobis
+from mercer.problem import Vector
+from mercer.samples.base import Array
+
+#: The penalty alpha and the scale of the metric, on a logarithmic scale, stay within these.
+PENALTIES = (np.log(1e-4), np.log(10.0))
+SCALES = (-3.0, 3.0)
+#: How many standard errors a learnt metric must be better by.
+SURE = 1.0
+#: Directions are shrunk at most to this share of the widest.
+FLOOR = 1e-3
+
+
+class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Learns the matrix S of a Mahalanobis distance, D^2 = (x - z)' S^-1 (x - z), from class labels.
+
+    Writes S^-1 = A A' and minimises over A and alpha the squared leave-one-out errors of kernel ridge regression of the
+    class indicators Y (one column per class, centred) with the Gaussian kernel of that distance:
+
+        sum_i |r_i|^2,   r_i = (P Y)_i / P_ii,   P = (K + alpha I)^-1,   K_ij = exp(-|A'(x_i - x_j)|^2 / 2)
+
+    by a few steps of L-BFGS from the best isotropic A = s I. Stopping early keeps A near it. A may be diagonal, which
+    is one width per feature, or full. With ``structure="auto"`` both are learnt on a part of the data, judged on the
+    rest, in turn, and one of them is taken only if it lowers the error of the isotropic metric by a share of ``worth``
+    and by a standard error; else S is a multiple of the identity, so that nothing is lost where little can be
+    learnt. Features should have comparable scales, as after ``StandardScaler``.
+
+    S is scaled so that the mean of D^2 over pairs of samples is 2: ``Exponential(distance_, beta)`` is a sensible
+    kernel with beta = 2, and beta is the width to tune.
+
+    Parameters
+    ----------
+    structure : {"auto", "diagonal", "full"}, default="auto"
+        What A is; "diagonal" and "full" are learnt without judging them.
+    steps : int, default=16
+        Steps of L-BFGS.
+    max_samples : int, default=400
+        Of more samples, so many are chosen at random to learn from; a step costs their number cubed.
+    cv : int, default=3
+        Parts of the data for "auto".
+    worth : float, default=0.1
+        The share of the isotropic metric's error that a learnt one must save to be taken.
+    random_state : int, RandomState instance or None, default=0
+        For the choice of samples and of parts.
+
+    Attributes
+    ----------
+    distance_ : Mahalanobis
+        For ``Exponential``.
+    factor_ : ndarray of shape (n_features, n_features)
+        A: ``transform`` gives X A, whose Euclidean distances are D.
+    structure_ : {"isotropic", "diagonal", "full"}
+        What was chosen.
+    errors_ : dict
+        With "auto", for each structure the mean squared error on parts that were not learnt from.
+    classes_ : ndarray
+        The labels.
+
+    References
+    ----------
+    Cawley, Talbot, "Preventing over-fitting during model selection via Bayesian regularisation of the
+    hyper-parameters", Journal of Machine Learning Research 8, 2007: leave-one-out errors of kernel ridge regression as
+    a function of many widths, by gradients.
+    Chapelle, Vapnik, Bousquet, Mukherjee, "Choosing multiple parameters for support vector machines", Machine Learning
+    46, 2002.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVC, MahalanobisLearner
+    >>> from mercer.kernels import Exponential
+    >>> X = np.random.default_rng(0).standard_normal((120, 5))
+    >>> y = X[:, 0] * X[:, 1] > 0  # three columns are noise
+    >>> learner = MahalanobisLearner().fit(X, y)
+    >>> learner.structure_, np.abs(np.diag(learner.factor_)).argsort()[-2:] < 2
+    ('diagonal', array([ True,  True]))
+    >>> SVC(C=10, kernel=Exponential(learner.distance_, beta=2)).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "structure": [StrOptions({"auto", "diagonal", "full"})],
+        "steps": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [Interval(Integral, 2, None, closed="left")],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "worth": [Interval(Real, 0.0, 1.0, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        structure: str = "auto",
+        steps: int = 16,
+        max_samples: int = 400,
+        cv: int = 3,
+        worth: float = 0.1,
+        random_state: Any = 0,
+    ) -> None:
+        self.structure = structure
+        self.steps = steps
+        self.max_samples = max_samples
+        self.cv = cv
+        self.worth = worth
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learns the metric from samples X with labels y."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"a metric is learnt from at least 2 classes, but y has one class: {self.classes_[0]!r}")
+        random = check_random_state(self.random_state)
+        some = np.sort(random.permutation(len(X))[: self.max_samples])
+        variance = float(X.var(axis=0).sum())
+        unit = 1 / np.sqrt(variance) if variance > 0 else 1.0  # the mean of D^2 over pairs is twice the variance
+        x, Y = unit * (X[some] - X.mean(axis=0)), indicators(codes[some], len(self.classes_))
+        self.errors_: dict[str, float] = {}
+        self.structure_ = self.structure
+        A = np.eye(X.shape[1])
+        with threadpool_limits(1, user_api="blas"):  # small matrices; and rounding must not decide what is chosen
+            if self.structure == "auto":
+                self.structure_ = self._judged(x, codes[some], Y, random)
+            if self.structure_ != "isotropic":
+                A = learnt(x, Y, (self.structure_,), self.steps)[0].metric
+        spread = float((X @ A).var(axis=0).sum())
+        self.factor_ = A / np.sqrt(spread) if spread > 0 else A
+        self.distance_ = Mahalanobis(factor=np.linalg.inv(self.factor_).T)
+        return self
+
+    def _judged(self, x: Vector, codes: Array, Y: Vector, random: Any) -> str:
+        """The structure whose errors on parts not learnt from are smallest, if by enough; else "isotropic"."""
+        names = ("isotropic", "diagonal", "full")
+        fewest = int(np.bincount(codes)[np.unique(codes)].min())
+        if min(len(x), 2 * fewest) < 4 or x.shape[1] < 2:
+            return "isotropic"  # nothing to judge by, or no directions to tell apart
+        seed = random.randint(2**31 - 1)
+        parts = min(self.cv, len(x))
+        split = StratifiedKFold if fewest >= parts else KFold
+        errors = np.zeros((len(names), len(x)))
+        for kept, held in split(parts, shuffle=True, random_state=seed).split(x, codes):
+            machines = learnt(x[kept], Y[kept], names, self.steps)
+            for error, machine in zip(errors, machines, strict=True):
+                error[held] = ((machine(x[held]) - Y[held]) ** 2).sum(axis=1)
+        means = errors.mean(axis=1)
+        gains = errors[0] - errors
+        least = np.maximum(SURE * gains.std(axis=1) / np.sqrt(len(x)), self.worth * means[0])
+        sure = gains.mean(axis=1) > least
+        self.errors_ = {name: float(mean) for name, mean in zip(names, means, strict=True)}
+        return names[int(np.argmin(np.where(sure, means, np.inf)))] if sure.any() else "isotropic"
+
+    def transform(self, X: Any) -> Array:
+        """X A: samples whose Euclidean distances are the learnt ones."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return np.asarray(X @ self.factor_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def indicators(codes: Array, classes: int) -> Vector:
+    """One column per class, centred; of two classes one says it all."""
+    Y = (codes[:, None] == np.arange(classes)).astype(np.float64)
+    Y -= Y.mean(axis=0)
+    return np.asarray(Y[:, 1:] if classes == 2 else Y)
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """Kernel ridge regression with the metric that was learnt for it."""
+
+    metric: Vector
+    samples: Vector
+    coefficients: Vector
+
+    def __call__(self, x: Vector) -> Vector:
+        K = np.exp(-0.5 * squared_distances(x @ self.metric, self.samples @ self.metric))
+        return np.asarray(K @ self.coefficients)
+
+
+def learnt(x: Vector, Y: Vector, structures: tuple[str, ...], steps: int) -> list[Learnt]:
+    """Metrics of these structures: the best scale and penalty of the identity, then some steps for all of it."""
+    start = descended(x, Y, "isotropic", 1.0, 0.1, steps)
+    found = []
+    for structure in structures:
+        A, alpha = start
+        if structure != "isotropic":
+            A, alpha = descended(x, Y, structure, A[0, 0], alpha, steps)
+        K = kernel_of(x @ A) + alpha * np.eye(len(x))
+        found.append(Learnt(A, x, np.asarray(np.linalg.solve(K, Y), dtype=np.float64)))
+    return found
+
+
+def descended(x: Vector, Y: Vector, structure: str, scale: float, alpha: float, steps: int) -> tuple[Vector, float]:
+    """A = scale B and alpha after some steps of L-BFGS from B = I, of which those entries move that A has."""
+    d = x.shape[1]
+    B = np.eye(d)
+    entries = {"isotropic": np.zeros((d, d)), "diagonal": np.eye(d), "full": np.ones((d, d))}[structure] > 0
+
+    def unpacked(t: Vector) -> tuple[Vector, float, float]:
+        moved = B.copy()
+        moved[entries] = t[:-2]
+        return moved, float(np.exp(t[-2])), float(np.exp(t[-1]))
+
+    def objective(t: Vector) -> tuple[float, Vector]:
+        moved, s, penalty = unpacked(t)
+        error, by_A, by_alpha = left_out(x, Y, s * moved, penalty)
+        return error, np.concatenate([s * by_A[entries], [s * np.sum(by_A * moved), penalty * by_alpha]])
+
+    start = np.concatenate([B[entries], [np.log(scale), np.log(alpha)]])
+    bounds: Any = [(None, None)] * (len(start) - 2) + [SCALES, PENALTIES]
+    options: Any = {"maxiter": steps}
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    moved, s, penalty = unpacked(found.x)
+    U, widths, V = np.linalg.svd(s * moved)
+    return (U * np.maximum(widths, FLOOR * widths[0])) @ V, penalty
+
+
+def left_out(x: Vector, Y: Vector, A: Vector, alpha: float) -> tuple[float, Vector, float]:
+    """The squared leave-one-out errors, relative to |Y|^2, with their derivatives by A and by alpha.
+
+    With P = (K + alpha I)^-1, a = P Y, r_i = a_i / P_ii and v_i = r_i'a_i / P_ii^2, the derivative by K is
+    G = 2 (P diag(v) P - P diag(1 / P_ii) r a'), symmetrised; that by A is sum_ij -G_ij K_ij (x_i - x_j)(x_i - x_j)' A.
+    """
+    K = kernel_of(x @ A)
+    factor, failed = lapack.dpotrf(K + alpha * np.eye(len(x)), lower=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"K + {alpha:g} I is not positive definite; are the samples finite and not huge?")
+    lower, _ = lapack.dpotri(factor, lower=1)
+    P = np.tril(lower) + np.tril(lower, -1).T
+    a, own = P @ Y, P.diagonal()[:, None]
+    r = a / own
+    v = (r * a / own**2).sum(axis=1)
+    G = 2 * ((P * v) @ P - (P @ (r / own)) @ a.T)
+    G = (G + G.T) / 2
+    size = float((Y**2).sum())
+    W = -G * K
+    scatter = 2 * (x.T @ (W.sum(axis=1)[:, None] * x) - x.T @ (W @ x))
+    return float((r**2).sum()) / size, scatter @ A / size, float(np.trace(G)) / size
+
+
+def kernel_of(z: Vector) -> Vector:
+    return np.asarray(np.exp(-0.5 * squared_distances(z, z)))
+
+
+def squared_distances(z: Vector, others: Vector) -> Vector:
+    """Of centred samples of unit scale, so that plain sums of squares are accurate."""
+    squares = (z * z).sum(axis=1)[:, None] + (others * others).sum(axis=1) - 2 * z @ others.T
+    return np.asarray(np.maximum(squares, 0.0))
