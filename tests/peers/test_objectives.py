@@ -31,6 +31,7 @@ from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
 from tests.naive import judge
 
+pytestmark = pytest.mark.filterwarnings("ignore:record_property is incompatible")
 FOLDER = os.environ.get("MERCER_DATA")
 ROWS = int(os.environ.get("MERCER_ROWS", "300"))
 #: Objectives are equal if they differ by no more, relatively.
@@ -227,11 +228,11 @@ def compare(machine, X, y, kernel, weighted, record):
     mine, theirs = judged(ours, X, y, weight), judged(peer, X, y, weight)
     worse = max(excess(mine, theirs, "primal", 1).max(), excess(mine, theirs, "dual", -1).max())
     difference, primal = (abs(values(mine, name).sum() / values(theirs, name).sum() - 1) for name in ("dual", "primal"))
-    record("difference", difference)
-    record("difference of the primal objectives", primal)
-    record("worse", worse)
-    record("violation", values(mine, "violation").max())
-    record("violation of the peer", values(theirs, "violation").max())
+    record("difference", float(difference))
+    record("difference of the primal objectives", float(primal))
+    record("worse", float(worse))
+    record("violation", float(values(mine, "violation").max()))
+    record("violation of the peer", float(values(theirs, "violation").max()))
     assert all(certificate.converged and certificate.violation <= TOL for certificate in own)
     # Rows of K were float32, and so are the products that cannot change the violation.
     np.testing.assert_allclose(values(own, "dual"), values(mine, "dual"), rtol=1e-6)
