@@ -127,8 +127,8 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
     if hasattr(model, "X_fit_") and hasattr(model, "alpha"):
         return _of_ridge(model)
     raise TypeError(
-        f"{type(model).__name__} keeps no support vectors, so nothing can be said of them; give a support vector machine, "
-        "such as SVC(kernel='linear'), or kernel ridge regression"
+        f"{type(model).__name__} keeps no support vectors, so nothing can be said of them; "
+        "give a support vector machine, such as SVC(kernel='linear'), or kernel ridge regression"
     )
 
 
