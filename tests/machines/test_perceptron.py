@@ -119,7 +119,9 @@ def test_sparse_rows_learn_as_dense_ones(dtype):
 
 
 def test_sparse_rows_are_not_densified():
-    X = sp.random(2000, 100_000, density=1e-4, format="csr", random_state=0)
+    rng = np.random.default_rng(0)
+    place = np.repeat(np.arange(2000), 10), rng.integers(0, 100_000, 20_000)
+    X = sp.csr_array((rng.random(20_000), place), shape=(2000, 100_000))
     y = np.arange(2000) % 2
     tracemalloc.start()
     with warnings.catch_warnings():

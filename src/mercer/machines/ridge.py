@@ -23,7 +23,7 @@ from mercer.samples import Samples
 from mercer.solvers import Cholesky
 from mercer.solvers.cholesky import Factored, System
 from mercer.solvers.posterior import Posterior
-from mercer.solvers.spectral import Spectrum
+from mercer.solvers.spectral import Spectral
 
 
 class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
@@ -366,7 +366,7 @@ class KernelRidgeCV(RidgeMachine):
         if len(y) < 2:
             raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
         given = None if isinstance(self.alphas, Integral) else self._given()  # before the long work
-        spectrum = Spectrum.of(gram, weight)
+        spectrum = Spectral.of(gram, weight)
         alphas = spaced(spectrum, int(self.alphas)) if given is None else given
         targets = y.reshape(len(y), -1)
         share = weight / weight.sum()
@@ -395,7 +395,7 @@ class KernelRidgeCV(RidgeMachine):
             )
         return np.asarray(alphas)
 
-    def _best(self, spectrum: Spectrum, alphas: Vector, errors: Vector) -> Any:
+    def _best(self, spectrum: Spectral, alphas: Vector, errors: Vector) -> Any:
         """The position of the best alpha for each target."""
         refused = np.flatnonzero(np.isinf(errors[:, 0]))
         if len(refused):
@@ -412,7 +412,7 @@ class KernelRidgeCV(RidgeMachine):
         return np.full(errors.shape[1], np.argmin(errors.mean(axis=1)))
 
 
-def spaced(spectrum: Spectrum, count: int) -> Vector:
+def spaced(spectrum: Spectral, count: int) -> Vector:
     """So many alphas in geometric progression, from almost no penalty to one that leaves almost nothing of f."""
     largest = float(np.abs(spectrum.values).max()) or 1.0
     least = max(1e-9 * largest, -2 * float(spectrum.values[0]))

@@ -25,14 +25,14 @@ from mercer.solvers.lapack import NotPositiveDefiniteError, eigh
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class Spectral:
     """W^1/2 K W^1/2 = U diag(values) U', in float64, with values ascending and U = ``vectors``.
 
     Eigenvalues of a PSD kernel that cannot be told from zero are zero.
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
-    >>> spectrum = Spectrum.of(Linear().gram(np.diag([1.0, 2.0])), np.ones(2))
+    >>> spectrum = Spectral.of(Linear().gram(np.diag([1.0, 2.0])), np.ones(2))
     >>> spectrum.values.round(12)
     array([1., 4.])
     >>> next(spectrum.path(np.array([[1.0], [2.0]]), np.array([1.0]))).residuals[0].ravel().round(12)
@@ -45,7 +45,7 @@ class Spectrum:
     vectors: Vector
 
     @classmethod
-    def of(cls, gram: Gram, weight: Vector) -> Spectrum:
+    def of(cls, gram: Gram, weight: Vector) -> Spectral:
         K = gram.exact.to_dense()
         if not np.isfinite(K.diagonal()).all():
             raise ValueError(f"{gram.kernel} is not finite on these samples; scale the data first")
