@@ -74,7 +74,7 @@ def streaming() -> Row:
     parts = np.split(np.arange(len(X)), 100)
 
     def ours() -> float:
-        machine = KernelPerceptron(Gaussian(3.0), budget=500, averaged=True)
+        machine = KernelPerceptron(Gaussian(3.0), budget=500)
         for part in parts[:-1]:
             machine.partial_fit(X[part], y[part], classes=[0, 1])
         return float(machine.score(X[parts[-1]], y[parts[-1]]))

@@ -99,8 +99,13 @@ template <class T> class Walk {
         return found;
     }
 
+    // As if the victim had never been learnt: the steps of the bias that came with it are taken back, too.
     void forget(Index i, Index victim) {
         double* a = coefficients(victim);
+        for (Index c = 0; c < lesson_.outputs; ++c) {
+            state_.bias[c] -= a[c] * lesson_.radius;
+            state_.late_bias[c] -= state_.late[victim * lesson_.outputs + c] * lesson_.radius;
+        }
         for (Index j = i + 1; j < block_.rows; ++j)
             for (Index c = 0; c < lesson_.outputs; ++c) value(j, c) -= a[c] * double(kernel(j, victim));
         std::fill(a, a + lesson_.outputs, 0.0);

@@ -1,4 +1,4 @@
-"""mercer: kernel machines that are exact, certified and fast, on vectors, histograms, tables and your own data."""
+"""mercer: kernel machines that are exact, certified and fast, on vectors, strings, trees, graphs and tables."""
 
 from mercer import inspection, kernels, threads, validity
 from mercer.expansion import Expansion

@@ -275,7 +275,8 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         Whether the result is the mean of the functions after every example, instead of the last one.
     budget : int, default=None
         The most support vectors. When there is one too many, the one whose removal changes f least, of least
-        ``sum_c a_ic^2 k(x_i, x_i)``, is dropped, from the average too; of equals the oldest.
+        ``sum_c a_ic^2 k(x_i, x_i)``, is dropped with its steps of the bias; of equals the oldest. It excludes
+        ``averaged``: a mean over time needs the support vectors of all times.
     max_iter : int, default=100
         The most passes over the data.
     shuffle, random_state, verbose : as in :class:`Perceptron`.
@@ -352,7 +353,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         self.kernel_ = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
         gram = self.kernel_.gram(samples)
         lesson = Lesson(codes, weight, len(self.classes_), largest(gram.diag()[weight > 0]))
-        learner = Support.empty(len(samples), lesson.outputs, self.budget or 0)
+        learner = self._nothing_learnt(len(samples), lesson.outputs)
         gram = gram.held() if self.max_iter > 1 else gram
         try:
             self._epochs(len(samples), lambda order: learner.learn(gram, lesson, order), context)
@@ -360,6 +361,14 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
             self._keep(samples, learner, lesson.radius)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
+
+    def _nothing_learnt(self, pool: int, outputs: int) -> Support:
+        if self.averaged and self.budget is not None:
+            raise ValueError(
+                f"averaged=True needs the support vectors of all times, but budget={self.budget} drops some; "
+                "use one or the other"
+            )
+        return Support.empty(pool, outputs, self.budget or 0)
 
     def _takes_parts(self) -> bool:
         if self._precomputed():
@@ -374,7 +383,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         if first:
             self.kernel_ = self._chosen_kernel(getattr(self, "n_features_in_", 1)).resolve(samples)
             outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-            self.radius_, self._learner = 0.0, Support.empty(0, outputs, self.budget or 0)
+            self.radius_, self._learner = 0.0, self._nothing_learnt(0, outputs)
             self._pool: Samples | None = None
         mistakes = 0
         for start in range(0, len(samples), PART):
