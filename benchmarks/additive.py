@@ -57,7 +57,7 @@ def rows() -> Iterator[Row]:
         for dtype in (np.float64, np.float32):
             z, x = Z[:30_000].astype(dtype), X.astype(dtype)
             f = SVC(kernel=kernel, C=10.0).fit(z, y[:30_000]).expansion_
-            f = Expansion(f.kernel, f.samples.astype(dtype), f.coefficients[:, 0], f.bias[0])
+            f = Expansion(f.kernel, f.samples.astype(dtype), f.coefficients, f.bias)
             name = f"{kernel} {np.dtype(dtype).name} {len(f)} samples, d={z.shape[1]}"
             yield compare(
                 name, lambda f=f, x=x: f(x) - f.bias, "ours, pair by pair", lambda f=f, x=x: pair_by_pair(f, x), ours
