@@ -89,9 +89,10 @@ def test_precomputed(iterative):
 
 def test_pre_images_by_a_fixed_point():
     """Points on a circle with noise are drawn back to the circle (Mika et al. 1999)."""
+    rng = np.random.default_rng(0)  # its own: what other tests have drawn does not matter
     angle = rng.uniform(0, 2 * np.pi, 200)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    noisy = circle + 0.1 * rng.standard_normal(circle.shape)
+    noisy = circle + 0.2 * rng.standard_normal(circle.shape)
     machine = KernelPCA(4, kernel=Gaussian(1.0)).fit(circle)
     back = machine.inverse_transform(machine.transform(noisy))
     error = np.abs(np.linalg.norm(back, axis=1) - 1)

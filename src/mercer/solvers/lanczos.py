@@ -1,4 +1,4 @@
-"""The largest eigenvalues of a symmetric operator from products with blocks of vectors: block Lanczos, restarted.
+"""Eigenvalues of a symmetric operator from products with vectors: the largest by blocks, both ends by single vectors.
 
     A v_i = l_i v_i,   l_1 >= l_2 >= ... >= l_count,   v_i orthonormal
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, eigh_tridiagonal
 
 Float = NDArray[np.float64]
 Product = Callable[[Float], Float]
@@ -24,6 +24,8 @@ Product = Callable[[Float], Float]
 GUARDS = 6
 #: Q is cut back when it is wider than this many blocks.
 BLOCKS = 12
+#: The ends take at most this many products with a vector.
+LANCZOS_STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,3 +101,43 @@ def largest(
         elif basis.shape[1] + block.shape[1] > BLOCKS * width:
             _, basis, images = ritz(basis, images, 2 * width)
     return Eigenpairs(values, vectors, residuals, max_iterations, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The two ends of a spectrum, and the direction of the lower one: a unit vector."""
+
+    smallest: float
+    largest: float
+    direction: Float
+
+    @property
+    def magnitude(self) -> float:
+        """The largest absolute value of an eigenvalue."""
+        return max(abs(self.smallest), abs(self.largest))
+
+
+def spectrum_ends(product: Product, n: int, steps: int = LANCZOS_STEPS) -> Ends:
+    """Both ends of the spectrum from products with vectors; they lie inside the spectrum, and are met if steps >= n.
+
+    Q spans v, Kv, K^2 v, ... of a random v, kept orthogonal in full; Q'KQ is tridiagonal, with ``alpha`` on its
+    diagonal and ``beta`` beside it (Golub and Van Loan, section 10.1).
+    """
+    steps = min(steps, n)
+    Q = np.empty((steps, n))
+    alpha, beta = np.zeros(steps), np.zeros(steps)
+    q = np.random.default_rng(0).normal(size=n)
+    for j in range(steps):
+        Q[j] = q / np.linalg.norm(q)
+        q = product(Q[j])
+        alpha[j] = Q[j] @ q
+        for _ in range(2):  # once is not enough: rounding lets earlier directions back in
+            q = q - Q[: j + 1].T @ (Q[: j + 1] @ q)
+        beta[j] = np.linalg.norm(q)
+        scale = np.abs(alpha).max() + beta.max()
+        if beta[j] <= n * np.finfo(np.float64).eps * scale:  # Q holds all of K that v can reach
+            steps = j + 1
+            break
+    values, vectors = eigh_tridiagonal(alpha[:steps], beta[: steps - 1])
+    direction = Q[:steps].T @ vectors[:, 0]
+    return Ends(float(values[0]), float(values[-1]), direction / np.linalg.norm(direction))

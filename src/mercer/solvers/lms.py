@@ -26,7 +26,7 @@ from mercer.gram import Gram
 from mercer.kernels.leaf import TINY
 from mercer.problem import Vector
 from mercer.samples.base import Array
-from mercer.validity.spectrum import lanczos
+from mercer.solvers.lanczos import spectrum_ends
 
 Positions = NDArray[np.int64]
 
@@ -244,7 +244,7 @@ class LMS:
             Kg = space.product(g)
             return np.asarray(root * (Kg if precondition is None else precondition.applied(g, Kg)[1])[:, 0])
 
-        largest = max(lanczos(product, len(space), EIGENVALUE_STEPS).largest, TINY)
+        largest = max(spectrum_ends(product, len(space), EIGENVALUE_STEPS).largest, TINY)
         if self.batch is not None:
             own = float((target.weight * space.diag()).max())
             largest = min(largest, own + (self.batch - 1) * largest / np.count_nonzero(target.weight))

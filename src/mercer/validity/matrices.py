@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from mercer.validity.spectrum import Float, checked_tolerance, lanczos, tolerance
+from mercer.solvers.lanczos import spectrum_ends
+from mercer.validity.spectrum import Float, checked_tolerance, tolerance
 
 Method = Literal["eigenvalues", "factorization", "quadratic_form"]
 
@@ -54,7 +55,7 @@ def _by_eigenvalues(S: Float, floor: float, strict: bool) -> bool:
 
 
 def _by_factorization(S: Float, floor: float, strict: bool) -> bool:
-    magnitude = lanczos(lambda v: S @ v, len(S)).magnitude
+    magnitude = spectrum_ends(lambda v: S @ v, len(S)).magnitude
     if magnitude == 0:
         return not strict
     try:
@@ -65,7 +66,7 @@ def _by_factorization(S: Float, floor: float, strict: bool) -> bool:
 
 
 def _by_quadratic_form(S: Float, floor: float, strict: bool) -> bool:
-    ends = lanczos(lambda v: S @ v, len(S))
+    ends = spectrum_ends(lambda v: S @ v, len(S))
     diagonal = np.diag(S)
     lowest = min(ends.direction @ S @ ends.direction, diagonal.min())
     if len(S) > 1:  # (e_i +- e_j)'S(e_i +- e_j) / 2, the better sign of each pair

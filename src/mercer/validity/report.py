@@ -14,9 +14,9 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.samples import Samples, SparseVectors, Vectors
+from mercer.solvers.lanczos import LANCZOS_STEPS
 from mercer.validity.spectrum import (
     DENSE_SAMPLES,
-    LANCZOS_STEPS,
     Float,
     checked_kernel,
     checked_tolerance,

@@ -6,40 +6,23 @@ the search for a negative direction live here, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, eigh_tridiagonal
+from scipy.linalg import eigh
 
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import chunks
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.solvers.lanczos import LANCZOS_STEPS, Ends, spectrum_ends
 
 Float = NDArray[np.float64]
 
 #: Up to this many samples a matrix is stored and decomposed: 32 megabytes and a few seconds.
 DENSE_SAMPLES = 2000
-#: Lanczos takes at most this many products with the matrix.
-LANCZOS_STEPS = 60
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """The two ends of a spectrum, and the direction of the lower one: a unit vector."""
-
-    smallest: float
-    largest: float
-    direction: Float
-
-    @property
-    def magnitude(self) -> float:
-        """The largest absolute value of an eigenvalue."""
-        return max(abs(self.smallest), abs(self.largest))
 
 
 def tolerance(n: int, dtype: Any) -> float:
@@ -54,32 +37,6 @@ def checked_tolerance(tol: float) -> float:
     return float(tol)
 
 
-def lanczos(product: Callable[[Float], Float], n: int, steps: int = LANCZOS_STEPS) -> Ends:
-    """Both ends of the spectrum from products with vectors; they lie inside the spectrum, and are met if steps >= n.
-
-    Q spans v, Kv, K^2 v, ... of a random v, kept orthogonal in full; Q'KQ is tridiagonal, with ``alpha`` on its
-    diagonal and ``beta`` beside it (Golub and Van Loan, section 10.1).
-    """
-    steps = min(steps, n)
-    Q = np.empty((steps, n))
-    alpha, beta = np.zeros(steps), np.zeros(steps)
-    q = np.random.default_rng(0).normal(size=n)
-    for j in range(steps):
-        Q[j] = q / np.linalg.norm(q)
-        q = product(Q[j])
-        alpha[j] = Q[j] @ q
-        for _ in range(2):  # once is not enough: rounding lets earlier directions back in
-            q = q - Q[: j + 1].T @ (Q[: j + 1] @ q)
-        beta[j] = np.linalg.norm(q)
-        scale = np.abs(alpha).max() + beta.max()
-        if beta[j] <= n * np.finfo(np.float64).eps * scale:  # Q holds all of K that v can reach
-            steps = j + 1
-            break
-    values, vectors = eigh_tridiagonal(alpha[:steps], beta[: steps - 1])
-    direction = Q[:steps].T @ vectors[:, 0]
-    return Ends(float(values[0]), float(values[-1]), direction / np.linalg.norm(direction))
-
-
 def dense_ends(S: Float) -> tuple[Ends, Float]:
     """The ends of the spectrum of a stored symmetric matrix, and all its eigenvalues."""
     values: Float = np.asarray(np.linalg.eigvalsh(S), dtype=np.float64)
@@ -89,7 +46,7 @@ def dense_ends(S: Float) -> tuple[Ends, Float]:
 
 def gram_ends(gram: Gram, steps: int = LANCZOS_STEPS) -> Ends:
     """The ends of a Gram matrix's spectrum by Lanczos; rows are computed once as far as its cache holds them."""
-    return lanczos(lambda v: cached_product(gram, v), len(gram), steps)
+    return spectrum_ends(lambda v: cached_product(gram, v), len(gram), steps)
 
 
 def cached_product(gram: Gram, v: Array) -> Array:
