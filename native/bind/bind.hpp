@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 void bind_threads(nanobind::module_& m);
+void bind_memory(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_gram(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);

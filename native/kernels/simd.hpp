@@ -71,6 +71,18 @@ template <class T> struct Simd {
 #endif
         return a > b ? a : b;
     }
+    // a b - c in one instruction where there is one, even if a b is wanted elsewhere too.
+    static V fused_minus(V a, V b, V c) {
+#if defined(__x86_64__) && defined(__FMA__)
+        if constexpr (sizeof(V) == 32 && sizeof(T) == 4) return V(_mm256_fmsub_ps(__m256(a), __m256(b), __m256(c)));
+        if constexpr (sizeof(V) == 32 && sizeof(T) == 8) return V(_mm256_fmsub_pd(__m256d(a), __m256d(b), __m256d(c)));
+#if defined(__AVX512F__)
+        if constexpr (sizeof(V) == 64 && sizeof(T) == 4) return V(_mm512_fmsub_ps(__m512(a), __m512(b), __m512(c)));
+        if constexpr (sizeof(V) == 64 && sizeof(T) == 8) return V(_mm512_fmsub_pd(__m512d(a), __m512d(b), __m512d(c)));
+#endif
+#endif
+        return a * b - c;
+    }
     static V sqrt(V v) {
         V r;
         for (int i = 0; i < lanes; ++i)

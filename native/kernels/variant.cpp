@@ -21,15 +21,19 @@ struct SquaredDirect {
 #if defined(__FMA__)
 template <class T> const volatile T kOne = T(1);
 template <class S, class V> V plus(V a, V b, V one) { return a * one + b; }
+template <class S, class V> V minus(V a, V b, V one) { return S::fused_minus(a, one, b); }
 #else
 template <class T> constexpr T kOne = T(1);
 template <class S, class V> V plus(V a, V b, V) { return a + b; }
+template <class S, class V> V minus(V a, V b, V) { return a - b; }
 #endif
 struct L1 {
     template <class S, class V> static V add_one(V acc, V a, V b, V one) { return plus<S>(S::abs(a - b), acc, one); }
 };
 struct Linf {
-    template <class S, class V> static V add(V acc, V a, V b) { return S::max(acc, S::abs(a - b)); }
+    template <class S, class V> static V add_one(V acc, V a, V b, V one) {
+        return S::max(acc, S::abs(minus<S>(a, b, one)));
+    }
 };
 struct Intersection {
     template <class S, class V> static V add_one(V acc, V a, V b, V one) { return plus<S>(S::min(a, b), acc, one); }

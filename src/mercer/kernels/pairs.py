@@ -34,10 +34,8 @@ def step(op: _native.Op, a: float = 0.0, b: float = 0.0, c: Sequence[float] = ()
 
 def empty(shape: tuple[int, int], dtype: Any) -> Array:
     """An uninitialised array that starts on a cache line, so that tiles of it do not straddle two."""
-    size, item = shape[0] * shape[1], np.dtype(dtype).itemsize
-    memory = np.empty(size + 64 // item, dtype=dtype)
-    start = (-memory.ctypes.data % 64) // item
-    return np.asarray(memory[start : start + size].reshape(shape))
+    memory = _native.memory(shape[0] * shape[1] * np.dtype(dtype).itemsize)
+    return np.asarray(memory.view(dtype).reshape(shape))
 
 
 def chunks(rows: int, row_bytes: int) -> list[slice]:
