@@ -88,3 +88,10 @@ def test_bytes_are_compared_exactly(dtype, columns):
         np.testing.assert_allclose(f(rows), naive(rows) @ a, rtol=0, atol=30 * accuracy)
     np.testing.assert_allclose(k(bytes_), naive(bytes_), rtol=0, atol=accuracy)
     np.testing.assert_array_equal(k(bytes_[:9], bytes_), k(bytes_, bytes_[:9]).T)
+
+
+def test_a_part_of_the_samples_on_a_grid_does_not_speak_for_the_rest():
+    X = np.random.default_rng(3).integers(0, 256, size=(61, 20)).astype(float)
+    X[40:] += 0.37
+    naive = np.exp(-1e-6 * np.square(X[:9, None] - X[None]).sum(axis=2))
+    np.testing.assert_allclose(Gaussian(gamma=1e-6)(X[:9], X), naive, rtol=0, atol=1e-12)

@@ -62,9 +62,13 @@ template <class T> class SelectedPairs final : public Pairs<T> {
         pairs_->fill(index, first_row, rows, first_column, last_column, out, stride);
     }
     void fill_symmetric(T* out, Index stride) const override { pairs_->fill_symmetric(out, stride); }
+    using typename Pairs<T>::Ready;
+    void prepare(const Index* index, Index rows, std::unique_ptr<Ready>& ready) const override {
+        pairs_->prepare(index, rows, ready);
+    }
     void stream(const Index* index, Index rows, Index first_column, Index last_column,
-                const typename Pairs<T>::Visit& visit) const override {
-        pairs_->stream(index, rows, first_column, last_column, visit);
+                const typename Pairs<T>::Visit& visit, const Ready* ready) const override {
+        pairs_->stream(index, rows, first_column, last_column, visit, ready);
     }
     Index grain() const override { return pairs_->grain(); }
     Index height(Index columns) const override { return pairs_->height(columns); }

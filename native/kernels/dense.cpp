@@ -6,6 +6,9 @@
 //   x is packed per macro block of `strip` rows, a chunk of coordinates at a time, [chunk][panel][coordinate][mr]
 //   a macro block of strip x strip results accumulates chunk after chunk, in tiles of mr x nr
 //
+// Row panels leave out the coordinates in which all their samples are zero, where those are many, and samples that are
+// zero in the same places are put into the same panel: images, counts and categories cost a part of their width.
+//
 // Every entry is summed in the same order wherever its tile lies, so the result depends neither on the
 // number of threads nor on which block was asked for, and k(x, z) == k(z, x) to the last bit.
 #include "kernels/isa.hpp"
@@ -14,23 +17,26 @@
 #include "threads/pool.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
 
 namespace mercer {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr Index kRows = 256; // of a task that only looks at them
+constexpr Index kWords = 400; // of a chunk: with them a column panel still fits into the first-level cache
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
-    Buffer<T> rows, row, panel, block, squares, originals, seen;
+    Buffer<T> row, panel, block, originals, seen;
     Buffer<std::int16_t> places;
 };
 template <class T> Scratch<T>& scratch() {
@@ -44,8 +50,8 @@ template <class T> class DensePairs final : public Pairs<T> {
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
           words_(frame.grid && formula_.pair == Pair::squared_distance && !frame.scale && d_ <= Grid::kMostColumns),
           depth_(words_ ? ceil_div(d_, kGroup) : d_),
-          chunk_(
-              std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), 256)) : chunk<T>(d_))),
+          chunk_(std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), kWords))
+                                           : chunk<T>(d_))),
           // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
           growth_(2 + 1.5 * std::sqrt(double(chunk_) * double(chunk_) / double(std::max<Index>(1, d_)))),
           distances_(formula_.pair == Pair::squared_distance) {
@@ -79,13 +85,13 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Index row_strips = ceil_div(rows, strip);
         // Columns are cut at multiples of the strip; few rows are shared out by cutting them finer.
         const Index c0 = first_column / strip, c1 = ceil_div(last_column, strip);
-        const Index wanted = std::max<Index>(1, ceil_div(24 * thread_count(), row_strips));
+        const Index wanted = std::max<Index>(1, ceil_div(8 * thread_count(), row_strips));
         const Index width = ceil_div(c1 - c0, std::min(wanted, c1 - c0));
         const Index groups = ceil_div(c1 - c0, width);
         parallel(row_strips * groups, [&](long t) {
             const Index r0 = (t / groups) * strip, count = std::min(strip, rows - r0);
             auto which = [&](Index r) { return index ? index[r0 + r] : first_row + r0 + r; };
-            RowStrip strip_rows = pack_rows(which, count);
+            const Strip& strip_rows = pack_rows(which, count, own_strip());
             const Index g0 = c0 + (t % groups) * width, g1 = std::min(c1, g0 + width);
             for (Index c = g0; c < g1; ++c) {
                 const Index j0 = std::max(first_column, c * strip), j1 = std::min(last_column, (c + 1) * strip);
@@ -101,23 +107,36 @@ template <class T> class DensePairs final : public Pairs<T> {
         parallel(strips, [&](long s) {
             const Index r0 = s * strip, count = std::min(strip, n - r0);
             auto which = [&](Index r) { return r0 + r; };
-            RowStrip rows = pack_rows(which, count);
+            const Strip& rows = pack_rows(which, count, own_strip());
             for (Index c = s; c < strips; ++c) {
                 const Index j0 = c * strip, j1 = std::min(n, j0 + strip);
                 compute(rows, which, j0, j1, Target{out + r0 * stride, stride, j0, j1});
-                if (c > s) store_transposed(count, j0, j1, out + j0 * stride + r0, stride);
+                if (c > s) store_transposed(rows, j0, j1, out + j0 * stride + r0, stride);
             }
+        });
+    }
+
+    using typename Pairs<T>::Ready;
+    void prepare(const Index* index, Index rows, std::unique_ptr<Ready>& ready) const override {
+        if (!ready) ready = std::make_unique<Strips>();
+        auto& strips = static_cast<Strips&>(*ready).strips;
+        const Index strip = isa_.strip, needed = ceil_div(rows, strip);
+        if (Index(strips.size()) < needed) strips.resize(std::size_t(needed));
+        parallel(needed, [&](long s) {
+            pack_rows([&](Index r) { return index[s * strip + r]; }, std::min(strip, rows - s * strip),
+                      strips[std::size_t(s)]);
         });
     }
 
     // The rows are packed once for all the columns, and every block is handed out from the same small memory.
     void stream(const Index* index, Index rows, Index first_column, Index last_column,
-                const typename Pairs<T>::Visit& visit) const override {
+                const typename Pairs<T>::Visit& visit, const Ready* ready) const override {
         const Index strip = isa_.strip;
         for (Index r0 = 0; r0 < rows; r0 += strip) {
             const Index count = std::min(strip, rows - r0);
             auto which = [&](Index r) { return index[r0 + r]; };
-            RowStrip strip_rows = pack_rows(which, count);
+            const Strip& strip_rows = ready ? static_cast<const Strips*>(ready)->strips[std::size_t(r0 / strip)]
+                                            : pack_rows(which, count, own_strip());
             T* seen = scratch<T>().seen.reserve(std::size_t(strip) * strip);
             for (Index j0 = first_column; j0 < last_column;) {
                 const Index j1 = std::min(last_column, (j0 / strip + 1) * strip);
@@ -141,12 +160,22 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
   private:
-    struct RowStrip {
-        Index count;
-        const T* panels;
-        const T* squares;
-        const T* largest; // of the squares, per panel
+    // Packed rows, each at its place in the panels.
+    struct Strip {
+        Index count = 0;
+        Buffer<T> panels, squares;
+        T* largest = nullptr;            // of the squares, per panel
+        std::vector<Index> order;        // the row at each place
+        std::vector<std::int32_t> which; // the coordinates of a chunk of a panel, where some are left out ...
+        std::vector<Index> length;       // ... and how many they are, -1 if none is
     };
+    struct Strips final : Ready {
+        std::vector<Strip> strips;
+    };
+    static Strip& own_strip() {
+        static thread_local Strip strip;
+        return strip;
+    }
 
     // Where a block goes: entry (i, j) to out[i * stride + j], for j0 <= j < j1 only.
     struct Target {
@@ -186,20 +215,29 @@ template <class T> class DensePairs final : public Pairs<T> {
         }
     }
 
-    template <class Which> RowStrip pack_rows(Which which, Index count) const {
-        Scratch<T>& s = scratch<T>();
+    template <class Which> const Strip& pack_rows(Which which, Index count, Strip& strip) const {
         const int mr = isa_.mr;
-        const Index panels = ceil_div(count, mr);
-        T* rows = s.rows.reserve(std::size_t(panels * mr * depth_) + 1);
-        T* squares = s.squares.reserve(std::size_t(panels * (mr + 1)));
-        T* largest = squares + panels * mr;
-        T* row = s.row.reserve(d_);
-        T* panel = s.panel.reserve(std::size_t(mr * depth_) + kAlignment);
+        const Index panels = ceil_div(count, mr), chunks = ceil_div(std::max<Index>(1, depth_), chunk_);
+        strip.count = count;
+        T* rows = strip.panels.reserve(std::size_t(panels * mr * depth_) + 1);
+        T* squares = strip.squares.reserve(std::size_t(panels * (mr + 1)));
+        strip.largest = squares + panels * mr;
+        T* row = scratch<T>().row.reserve(d_);
+        T* panel = scratch<T>().panel.reserve(std::size_t(mr * depth_) + kAlignment);
+        const bool zeros = arrange(which, strip, row);
+        strip.length.assign(std::size_t(panels * chunks), -1);
+        if (zeros) strip.which.resize(std::size_t(panels * depth_));
         for (Index p = 0; p < panels; ++p) {
-            pack(x_, [&](Index i) { return which(p * mr + i); }, count - p * mr, mr, panel, row);
-            for (Index k = 0; k < depth_; k += chunk_) {
-                const Index depth = std::min(chunk_, depth_ - k);
-                std::copy_n(panel + k * mr, depth * mr, rows + (k * panels + p * depth) * mr);
+            pack(
+                x_, [&](Index i) { return which(strip.order[std::size_t(p * mr + i)]); }, count - p * mr, mr, panel,
+                row);
+            for (Index k = 0, c = 0; k < depth_; k += chunk_, ++c) {
+                const Index depth = std::min(chunk_, depth_ - k), at = k * panels + p * depth;
+                T* target = rows + at * mr;
+                if (zeros)
+                    strip.length[std::size_t(c * panels + p)] = pack_some(
+                        depth, std::min<Index>(mr, count - p * mr), panel + k * mr, target, strip.which.data() + at);
+                if (strip.length[std::size_t(c * panels + p)] < 0) std::copy_n(panel + k * mr, depth * mr, target);
             }
             if (!distances_) continue;
             if (words_) {
@@ -207,19 +245,87 @@ template <class T> class DensePairs final : public Pairs<T> {
                 continue;
             }
             isa_.row_squares(d_, panel, squares + p * mr);
-            largest[p] = checked(*std::max_element(squares + p * mr, squares + (p + 1) * mr));
+            strip.largest[p] = checked(*std::max_element(squares + p * mr, squares + (p + 1) * mr));
         }
-        return {count, rows, squares, largest};
+        return strip;
+    }
+
+    // Copies the coordinates of a panel in which some sample is not zero, and says how many and which they are; -1 if
+    // too few can be left out, as what is left is computed for a whole panel.
+    Index pack_some(Index depth, Index live, const T* panel, T* target, std::int32_t* which) const {
+        const int mr = isa_.mr;
+        const Index most = (depth - depth / 8) * live / mr;
+        Index kept = 0;
+        for (Index k = 0; k < depth; ++k, panel += mr) {
+            if (std::all_of(panel, panel + mr, [](T v) { return is_zero(v); })) continue;
+            if (kept == most) return -1;
+            std::copy_n(panel, mr, target + kept * mr);
+            which[kept++] = static_cast<std::int32_t>(k);
+        }
+        return kept;
+    }
+    // By its bits, as it may stand for integers.
+    static bool is_zero(T value) {
+        constexpr T zero = 0;
+        return std::memcmp(&value, &zero, sizeof value) == 0;
+    }
+
+    // Finds places for the rows such that those of a panel are zero in the same coordinates, as far as 64 of these
+    // tell: each panel takes the row with the fewest others and then those that add the fewest to it. Says whether
+    // there are enough zeros to leave any out.
+    template <class Which> bool arrange(Which which, Strip& strip, T* row) const {
+        const Index count = strip.count, seen = std::min<Index>(64, d_);
+        strip.order.resize(std::size_t(count));
+        std::iota(strip.order.begin(), strip.order.end(), Index(0));
+        if (count < isa_.mr || seen < 8 || !(words_ || formula_.pair == Pair::dot || distances_)) return false;
+        std::vector<std::uint64_t> bits(static_cast<std::size_t>(count));
+        Index total = 0;
+        for (Index r = 0; r < count; ++r) {
+            const T* values = row;
+            if (x_.contiguous())
+                values = x_.data + which(r) * x_.row_stride;
+            else
+                x_.read(which(r), row);
+            for (Index b = 0; b < seen; ++b) {
+                const Index k = (2 * b + 1) * d_ / (2 * seen);
+                const bool zero = words_ ? frame_.grid.place(values[k]) == 0
+                                         : double(values[k]) == (frame_.shift ? frame_.shift[k] : 0.0);
+                bits[std::size_t(r)] |= std::uint64_t(!zero) << b;
+            }
+            total += std::popcount(bits[std::size_t(r)]);
+        }
+        if (8 * total > 7 * seen * count) return false;
+        group(bits, strip.order);
+        return true;
+    }
+
+    // See arrange(). bits[r] and order[r] move together.
+    void group(std::vector<std::uint64_t>& bits, std::vector<Index>& order) const {
+        std::uint64_t cover = 0;
+        for (std::size_t place = 0; place < bits.size(); ++place) {
+            if (place % std::size_t(isa_.mr) == 0) cover = 0;
+            std::size_t best = place;
+            int least = 65;
+            for (std::size_t r = place; r < bits.size(); ++r) {
+                const int more = std::popcount(bits[r] & ~cover);
+                if (more < least) best = r, least = more;
+            }
+            cover |= bits[best];
+            std::swap(bits[place], bits[best]);
+            std::swap(order[place], order[best]);
+        }
     }
 
     // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q)
     // starts at (q * row panels + p) * mr * nr. A finished tile is written out at once, while the next is summed.
     template <class Which>
-    void compute(const RowStrip& rows, Which which, Index base, Index j1, const Target& target) const {
+    void compute(const Strip& rows, Which which, Index base, Index j1, const Target& target) const {
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
         const auto tile = words_ ? isa_.words.tile : isa_.tile[static_cast<int>(formula_.pair)];
+        const auto listed = words_ ? isa_.words.listed : isa_.listed;
+        const Index* length = rows.length.data();
         Index k = 0;
         do { // once even without coordinates, so that the block is set
             const Index depth = std::min(chunk_, depth_ - k);
@@ -235,22 +341,28 @@ template <class T> class DensePairs final : public Pairs<T> {
                         __builtin_prefetch(next + at, 0, 2);
                     T* sums = block + ((q - q0) * row_panels + p) * mr * nr;
                     const int live = static_cast<int>(std::min<Index>(mr, rows.count - p * mr));
-                    if (last) claim(p * mr, q * nr, live, target);
-                    tile(live, depth, rows.panels + (k * row_panels + p * depth) * mr, panel(q) + k * nr, sums, first);
+                    if (last) claim(rows, p * mr, q * nr, live, target);
+                    const Index at = k * row_panels + p * depth;
+                    const T *a = rows.panels.data() + at * mr, *b = panel(q) + k * nr;
+                    if (length[p] >= 0)
+                        listed(length[p], rows.which.data() + at, a, b, sums, first);
+                    else
+                        tile(live, depth, a, b, sums, first);
                     if (last) {
                         finish(rows, which, p, q, live, sums);
-                        store(p * mr, q * nr, live, sums, target);
+                        store(rows, p * mr, q * nr, live, sums, target);
                     }
                 }
             }
             k += depth;
+            length += row_panels;
         } while (k < depth_);
     }
 
-    template <class Which> void finish(const RowStrip& rows, Which which, Index p, Index q, int live, T* sums) const {
+    template <class Which> void finish(const Strip& rows, Which which, Index p, Index q, int live, T* sums) const {
         const Step *step = formula_.steps.data(), *end = step + formula_.steps.size();
         if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
-        const T* row_squares = rows.squares + p * isa_.mr;
+        const T* row_squares = rows.squares.data() + p * isa_.mr;
         const T* column_squares = packed_->squares.data() + q * isa_.nr;
         if (words_)
             return isa_.words.distances(live, row_squares, column_squares, T(frame_.grid.step * frame_.grid.step), step,
@@ -299,17 +411,18 @@ template <class T> class DensePairs final : public Pairs<T> {
 
     // Computes the unreliable entries of row i of a tile again, from differences of the samples themselves. Each is
     // judged by its own squares, so that it does not depend on its neighbours.
-    template <class Which> void repair(const RowStrip& rows, Which which, Index p, Index q, int i, T* target) const {
+    template <class Which> void repair(const Strip& rows, Which which, Index p, Index q, int i, T* target) const {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
-        const T row_square = rows.squares[p * isa_.mr + i];
+        const Index place = p * isa_.mr + i;
+        const T row_square = rows.squares.data()[place];
         const T* column_squares = packed_->squares.data() + q * nr;
         const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
         Originals originals(*this, q, columns);
         for (int j = 0; j < columns; ++j) {
             T& value = target[i * nr + j];
             if (!(double(value) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
-            value = isa_.direct(d_, originals.x(which(p * isa_.mr + i)), originals.z(j), scale);
+            value = isa_.direct(d_, originals.x(which(rows.order[std::size_t(place)])), originals.z(j), scale);
         }
     }
 
@@ -339,16 +452,18 @@ template <class T> class DensePairs final : public Pairs<T> {
     };
 
     // Asks for the memory of a tile's result while the tile is being summed.
-    void claim(Index i, Index j, int live, const Target& target) const {
-        const T* out = target.out + i * target.stride + std::max(j, target.j0);
-        for (int r = 0; r < live; ++r) __builtin_prefetch(out + r * target.stride, 1);
+    void claim(const Strip& rows, Index place, Index j, int live, const Target& target) const {
+        const T* out = target.out + std::max(j, target.j0);
+        const Index* row = rows.order.data() + place;
+        for (int r = 0; r < live; ++r) __builtin_prefetch(out + row[r] * target.stride, 1);
     }
 
-    void store(Index i, Index j, int live, const T* tile, const Target& target) const {
+    void store(const Strip& rows, Index place, Index j, int live, const T* tile, const Target& target) const {
         const Index nr = isa_.nr, a = std::max(j, target.j0), b = std::min(j + nr, target.j1);
-        T* out = target.out + i * target.stride + a;
+        const Index* row = rows.order.data() + place;
         constexpr Index kPiece = 16 / sizeof(T); // the narrowest panel is a multiple of this
-        for (int r = 0; r < live; ++r, out += target.stride, tile += nr) {
+        for (int r = 0; r < live; ++r, tile += nr) {
+            T* out = target.out + row[r] * target.stride + a;
             if (b - a == nr)
                 for (Index c = 0; c < nr; c += kPiece) std::memcpy(out + c, tile + c, 16);
             else
@@ -357,14 +472,14 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // out[j][i] for the block just computed; runs of mr rows of a tile are gathered into whole output rows.
-    void store_transposed(Index count, Index j0, Index j1, T* out, Index stride) const {
+    void store_transposed(const Strip& rows, Index j0, Index j1, T* out, Index stride) const {
         const T* block = scratch<T>().block.data();
         const int mr = isa_.mr, nr = isa_.nr;
-        const Index row_panels = ceil_div(count, mr);
+        const Index row_panels = ceil_div(rows.count, mr), *order = rows.order.data();
         for (Index j = j0; j < j1; ++j) {
             const T* column = block + ((j - j0) / nr) * row_panels * mr * nr + (j - j0) % nr;
             T* target = out + (j - j0) * stride;
-            for (Index i = 0; i < count; ++i) target[i] = column[i * nr];
+            for (Index i = 0; i < rows.count; ++i) target[order[i]] = column[i * nr];
         }
     }
 

@@ -5,6 +5,7 @@
 #include "kernels/formula.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace mercer {
@@ -27,6 +28,11 @@ template <class T> struct Isa {
     // acc[mr][nr] (+)= reduction over `depth` coordinates of a row panel and a column panel; rows <= mr are live.
     using Tile = void (*)(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first);
     Tile tile[kPairs];
+    // acc[mr][nr] (+)= the inner products over `count` coordinates: the k-th of a row panel that holds no others, and
+    // coordinate which[k] of a column panel.
+    using Listed = void (*)(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc,
+                            bool first);
+    Listed listed;
     // sum of squares of each of the mr (nr) samples of a panel, in exactly the order in which tile() sums.
     void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
     void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);
@@ -37,6 +43,7 @@ template <class T> struct Isa {
     // 32-bit integers in that place, until distances() makes them one T, times `unit`.
     struct Words {
         Tile tile;
+        Listed listed;
         void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
         void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);
         void (*distances)(int rows, const T* row_squares, const T* column_squares, T unit, const Step* step,

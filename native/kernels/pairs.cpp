@@ -13,8 +13,10 @@ template <class T> Index Pairs<T>::height(Index columns) const {
     return std::max<Index>(1, (Index(1) << 20) / std::max<Index>(1, columns));
 }
 
-template <class T>
-void Pairs<T>::stream(const Index* index, Index rows, Index first_column, Index last_column, const Visit& visit) const {
+template <class T> void Pairs<T>::prepare(const Index*, Index, std::unique_ptr<Ready>&) const {}
+
+template <class T> void Pairs<T>::stream(const Index* index, Index rows, Index first_column, Index last_column,
+                                         const Visit& visit, const Ready*) const {
     static thread_local Buffer<T> spare;
     Buffer<T> memory = std::move(spare); // a Python kernel may come here again while its block is filled
     const Index columns = last_column - first_column;

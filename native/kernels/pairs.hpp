@@ -23,8 +23,13 @@ template <class T> class Pairs {
     // visit(r, count, j0, j1, block, stride): the entries of rows index[r] .. index[r + count - 1] and columns
     // j0 .. j1 - 1, in memory that is reused for the next block. Runs on the calling thread alone, in a fixed order.
     using Visit = std::function<void(Index r, Index count, Index j0, Index j1, const T* block, Index stride)>;
-    virtual void stream(const Index* index, Index rows, Index first_column, Index last_column,
-                        const Visit& visit) const;
+    // Rows that several ranges of columns are streamed for can be made ready once; what is made is used again.
+    struct Ready {
+        virtual ~Ready() = default;
+    };
+    virtual void prepare(const Index* index, Index rows, std::unique_ptr<Ready>& ready) const;
+    virtual void stream(const Index* index, Index rows, Index first_column, Index last_column, const Visit& visit,
+                        const Ready* ready = nullptr) const;
     // The same columns against other rows, whose memory must outlive the result; null where there is nothing to gain
     // over a new bind().
     virtual std::unique_ptr<Pairs<T>> with_rows(const Source<T>&) const { return nullptr; }

@@ -141,6 +141,30 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
     }
 }
 
+template <class T>
+void listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first) {
+    using S = Simd<T>;
+    using V = typename S::V;
+    constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
+    V c[MR][2] = {};
+#pragma GCC unroll 2
+    for (std::ptrdiff_t k = 0; k < count; ++k, a += MR) {
+        const T* at = b + std::ptrdiff_t(which[k]) * NR;
+        const V b0 = S::load(at), b1 = S::load(at + L);
+#pragma GCC unroll 16
+        for (int i = 0; i < MR; ++i) {
+            const V ai = S::splat(a[i]);
+            c[i][0] = Dot::add<S>(c[i][0], ai, b0);
+            c[i][1] = Dot::add<S>(c[i][1], ai, b1);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < MR; ++i, acc += NR) {
+        S::store(acc, first ? c[i][0] : c[i][0] + S::load(acc));
+        S::store(acc + L, first ? c[i][1] : c[i][1] + S::load(acc + L));
+    }
+}
+
 // Reductions with add_one need more registers than a dot product; with 16 of them, half of a tile at a time fits.
 constexpr int kPass = MERCER_VECTOR_BYTES == 64 ? MERCER_TILE_ROWS : 3;
 
@@ -217,6 +241,27 @@ template <class T, int R> void words_tile(int rows, std::ptrdiff_t depth, const 
         if (rows < R) return words_tile<T, R - 1>(rows, depth, a, b, acc, first);
     }
     words_tile_rows<T, R>(depth, a, b, acc, first);
+}
+template <class T>
+void words_listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first) {
+    constexpr int L = Simd<T>::lanes, MR = kRows<T>, NR = kColumns<T>;
+    Ints c[MR][2] = {};
+#pragma GCC unroll 2
+    for (std::ptrdiff_t k = 0; k < count; ++k, a += MR) {
+        const T* at = b + std::ptrdiff_t(which[k]) * NR;
+        const Ints b0 = load_ints(at), b1 = load_ints(at + L);
+#pragma GCC unroll 16
+        for (int i = 0; i < MR; ++i) {
+            const Ints ai = splat_word(a + i);
+            c[i][0] += multiply_words(ai, b0);
+            c[i][1] += multiply_words(ai, b1);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < MR; ++i, acc += NR) {
+        store_ints(acc, first ? c[i][0] : c[i][0] + load_ints(acc));
+        store_ints(acc + L, first ? c[i][1] : c[i][1] + load_ints(acc + L));
+    }
 }
 // Sums of squares of the samples of a panel, `Width` words apart. Whole vectors are loaded, so the panel must be
 // followed by a vector's worth of readable memory.
@@ -475,10 +520,11 @@ template <class T> constexpr Isa<T> table() {
                   {tile<T, Dot, MR>, tile<T, Dot, MR>, tile<T, SquaredDirect, MR>, tile<T, L1, MR>, tile<T, Linf, MR>,
                    tile<T, Intersection, MR>, tile<T, Chi2, MR>, tile<T, Chi2Distance, MR>, tile<T, JensenShannon, MR>,
                    tile<T, Equal, MR>},
+                  listed<T>,
                   row_squares<T>,
                   column_squares<T>,
                   distances<T>,
-                  {words_tile<T, MR>, word_squares<T, MR>, word_squares<T, NR>, word_distances<T>},
+                  {words_tile<T, MR>, words_listed<T>, word_squares<T, MR>, word_squares<T, NR>, word_distances<T>},
                   direct<T>,
                   apply<T>,
                   multiply<T>};

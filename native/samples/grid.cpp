@@ -61,10 +61,24 @@ template <class T, class S> Places places(const Source<S>& source, double origin
     return {first, last, off};
 }
 
+// The place that at least a quarter of the coordinates of some rows have, or the middle.
+template <class S> int common_place(const Source<S>& source, const Grid& grid) {
+    std::vector<S> row(static_cast<std::size_t>(source.columns));
+    std::vector<Index> count(kMost, 0);
+    const Index step = std::max<Index>(1, source.rows / kSampled);
+    Index all = 0;
+    for (Index i = 0; i < source.rows; i += step, all += source.columns) {
+        source.read(i, row.data());
+        for (const S value : row) ++count[std::size_t(grid.place(value) + grid.zero)];
+    }
+    const auto most = std::max_element(count.begin(), count.end());
+    return 4 * *most >= all ? int(most - count.begin()) : grid.zero;
+}
+
 } // namespace
 
 template <class T, class S> Grid find_grid(const Source<S>& x, const Source<S>& z) {
-    const bool same = x.data == z.data && x.values == z.values;
+    const bool same = x.data == z.data && x.values == z.values && x.rows == z.rows && x.row_stride == z.row_stride;
     std::vector<double> values;
     add_distinct(x, values);
     if (!same) add_distinct(z, values);
@@ -81,12 +95,14 @@ template <class T, class S> Grid find_grid(const Source<S>& x, const Source<S>& 
         all = {std::min(all.first, more.first), std::max(all.last, more.last), more.off};
     }
     if (all.off || all.last - all.first >= long(kMost)) return {};
-    return {low + double(all.first) * step, step};
+    Grid grid{low + double(all.first) * step, step};
+    grid.zero = common_place(z, grid);
+    return grid;
 }
 
 template <class T> bool Grid::holds(const Source<T>& source) const {
     const Places all = places<T>(source, origin, step);
-    return !all.off && all.first >= 128 - kFarthest && all.last <= 128 + kFarthest;
+    return !all.off && all.first >= zero - kFarthest && all.last <= zero + kFarthest;
 }
 
 template Grid find_grid<float>(const Source<float>&, const Source<float>&);

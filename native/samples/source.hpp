@@ -44,12 +44,13 @@ template <class T> void squares(const Source<T>& source, double* out);
 // All coordinates of all samples are origin + step * k with k among 0 .. 255: bytes, as pixels and counts are.
 struct Grid {
     double origin = 0, step = 0; // no grid if the step is 0
+    int zero = 128;              // the k that becomes the integer 0: one that many coordinates have, or the middle
 
     explicit operator bool() const { return step > 0; }
-    // k - 128. Where no place is farther than kFarthest from 0, up to kMostColumns squares add up to a quarter of what
+    // k - zero. Where no place is farther than kFarthest from 0, up to kMostColumns squares add up to a quarter of what
     // 32 bits hold.
     template <class T> std::int16_t place(T x) const {
-        return static_cast<std::int16_t>(static_cast<int>((x - T(origin)) * T(1 / step) + T(256.5)) - 384);
+        return static_cast<std::int16_t>(static_cast<int>((x - T(origin)) * T(1 / step) + T(256.5)) - 256 - zero);
     }
     static constexpr Index kMostColumns = 1 << 13;
     static constexpr long kFarthest = 255;

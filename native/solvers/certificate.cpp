@@ -111,16 +111,18 @@ void add_products(const Gram<double>& exact, const std::vector<Index>& support, 
     const auto pairs = exact.between(support, columns);
     std::vector<Index> every(support.size());
     std::iota(every.begin(), every.end(), Index(0));
+    std::unique_ptr<Pairs<double>::Ready> ready;
+    pairs->prepare(every.data(), Index(every.size()), ready);
     const Index n = Index(columns.size()), grain = pairs->grain();
     parallel((n + grain - 1) / grain, [&](long t) {
         std::vector<const double*> at;
-        pairs->stream(every.data(), Index(every.size()), t * grain, std::min(n, (t + 1) * grain),
-                      [&](Index r, Index count, Index j0, Index j1, const double* block, Index stride) {
-                          poll();
-                          at.resize(std::size_t(count));
-                          for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
-                          scans<double>().accumulate(count, j1 - j0, at.data(), weight + r, sums + j0);
-                      });
+        auto add = [&](Index r, Index count, Index j0, Index j1, const double* block, Index stride) {
+            poll();
+            at.resize(std::size_t(count));
+            for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
+            scans<double>().accumulate(count, j1 - j0, at.data(), weight + r, sums + j0);
+        };
+        pairs->stream(every.data(), Index(every.size()), t * grain, std::min(n, (t + 1) * grain), add, ready.get());
     });
 }
 

@@ -265,26 +265,36 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
             pieces.push_back({first, last, range.shift});
             first = last;
         }
-    const Index batch = pairs.height(width);
+    const Index height = pairs.height(width), count = Index(moved.size()), batches = (count + height - 1) / height;
+    if (Index(batches_.size()) < batches) batches_.resize(std::size_t(batches));
+    parallel(batches, [&](long b) {
+        Batch& batch = batches_[std::size_t(b)];
+        batch.first = b * height, batch.count = std::min(height, count - batch.first);
+        batch.fresh.clear(), batch.rows.clear();
+        for (Index r = 0; r < batch.count; ++r) {
+            const auto at = std::size_t(batch.first + r);
+            if (known[at]) continue;
+            batch.fresh.push_back(r);
+            batch.rows.push_back(own_ ? moved[at] : samples_[std::size_t(moved[at])]);
+        }
+        pairs.prepare(batch.rows.data(), Index(batch.rows.size()), batch.ready);
+    });
     parallel(Index(pieces.size()), [&](long t) {
-        for (Index from = 0; from < Index(moved.size()); from += batch) {
+        for (Index b = 0; b < batches; ++b) {
             poll();
-            add(pairs, pieces[std::size_t(t)], moved.data() + from, known.data() + from, delta.data() + from,
-                std::min(batch, Index(moved.size()) - from), f);
+            const Batch& batch = batches_[std::size_t(b)];
+            add(pairs, pieces[std::size_t(t)], batch, moved.data() + batch.first, known.data() + batch.first,
+                delta.data() + batch.first, f);
         }
     });
 }
 
 // f += K[:, moved] delta for a piece of the columns and one batch of rows; those not yet known are computed and, if
 // they have a slot, kept.
-template <class T> void Rows<T>::add(const Pairs<T>& pairs, const Range& piece, const Index* moved,
-                                     const std::uint8_t* known, const double* delta, Index count, double* f) {
-    std::vector<Index> fresh, rows; // among the batch, and their samples
-    for (Index r = 0; r < count; ++r)
-        if (!known[r]) {
-            fresh.push_back(r);
-            rows.push_back(own_ ? moved[r] : samples_[std::size_t(moved[r])]);
-        }
+template <class T> void Rows<T>::add(const Pairs<T>& pairs, const Range& piece, const Batch& batch, const Index* moved,
+                                     const std::uint8_t* known, const double* delta, double* f) {
+    const Index count = batch.count;
+    const std::vector<Index>&fresh = batch.fresh, &rows = batch.rows;
     std::vector<const T*> at(static_cast<std::size_t>(count));
     auto sum = [&](Index first, Index last, const T* block, Index stride) {
         for (Index r = 0; r < count; ++r)
@@ -293,17 +303,18 @@ template <class T> void Rows<T>::add(const Pairs<T>& pairs, const Range& piece, 
         scans<T>().accumulate(count, last - first, at.data(), delta, f + first);
     };
     if (fresh.empty()) return sum(piece.first, piece.last, nullptr, 0);
-    pairs.stream(rows.data(), Index(rows.size()), piece.first + piece.shift, piece.last + piece.shift,
-                 [&](Index, Index many, Index j0, Index j1, const T* block, Index stride) {
-                     if (many != Index(rows.size()))
-                         throw std::logic_error("stream() must hand out height() rows together");
-                     const Index first = j0 - piece.shift;
-                     sum(first, j1 - piece.shift, block, stride);
-                     for (Index k = 0; k < many; ++k) {
-                         const Index slot = slots_[std::size_t(moved[fresh[std::size_t(k)]])];
-                         if (slot >= 0) std::copy_n(block + k * stride, j1 - j0, memory() + slot * stride_ + first);
-                     }
-                 });
+    pairs.stream(
+        rows.data(), Index(rows.size()), piece.first + piece.shift, piece.last + piece.shift,
+        [&](Index, Index many, Index j0, Index j1, const T* block, Index stride) {
+            if (many != Index(rows.size())) throw std::logic_error("stream() must hand out height() rows together");
+            const Index first = j0 - piece.shift;
+            sum(first, j1 - piece.shift, block, stride);
+            for (Index k = 0; k < many; ++k) {
+                const Index slot = slots_[std::size_t(moved[fresh[std::size_t(k)]])];
+                if (slot >= 0) std::copy_n(block + k * stride, j1 - j0, memory() + slot * stride_ + first);
+            }
+        },
+        batch.ready.get());
 }
 
 template class Squares<float>;

@@ -70,8 +70,14 @@ template <class T> class Rows {
         return slot < 0 ? nullptr : memory() + slot * stride_;
     }
     void claim(const std::vector<Index>& missing);
-    void add(const Pairs<T>& pairs, const Range& piece, const Index* moved, const std::uint8_t* known,
-             const double* delta, Index count, double* f);
+    // Rows that moved together: those not yet known are computed for every piece of the columns.
+    struct Batch {
+        Index first, count;
+        std::vector<Index> fresh, rows; // not yet known, among the batch, and their samples
+        std::unique_ptr<typename Pairs<T>::Ready> ready;
+    };
+    void add(const Pairs<T>& pairs, const Range& piece, const Batch& batch, const Index* moved,
+             const std::uint8_t* known, const double* delta, double* f);
 
     const Gram<T>& gram_;
     const Squares<T>* squares_;
@@ -82,6 +88,7 @@ template <class T> class Rows {
     Index capacity_ = 0, stride_ = 0, round_ = 0, computed_ = 0;
     T* memory() const { return static_cast<T*>(memory_.data()); }
     Slab memory_;
+    std::vector<Batch> batches_;               // of an update; the memory of what is made ready is used again
     std::vector<Index> slots_, owners_, used_; // of a column; of a slot: its column and when it was last used
     std::vector<std::uint8_t> seen_;           // columns whose row was computed before
 };

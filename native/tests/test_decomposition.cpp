@@ -281,7 +281,7 @@ template <class T, class Error> class Fragile final : public Gram<T> {
         void fill_symmetric(T* out, Index stride) const override { use().fill_symmetric(out, stride); }
         Index height(Index) const override { return 64; } // less than what is behind it hands out
         void stream(const Index* index, Index rows, Index first_column, Index last_column,
-                    const typename Pairs<T>::Visit& visit) const override {
+                    const typename Pairs<T>::Visit& visit, const typename Pairs<T>::Ready*) const override {
             use().stream(index, rows, first_column, last_column, visit);
         }
         const Pairs<T>& use() const {

@@ -141,6 +141,58 @@ template <class T> static void memory_and_frame() {
     }
 }
 
+// Samples that share most of their coordinates with the origin, in two patterns: what panels leave out changes no bit,
+// as a row on its own, which leaves nothing out, tells.
+template <class T> static void zeros_are_left_out(Pair pair, double origin, bool bytes) {
+    check::context = std::string(instruction_set().name) + " zeros of " + naive::name(pair);
+    const Index n = 301, d = 150;
+    auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 11);
+    for (Index i = 0; i < n; ++i)
+        for (Index k = 0; k < d; ++k) {
+            T& value = x[std::size_t(i * d + k)];
+            if (bytes) value = std::round(T(20) * value);
+            value = (k / 10 + i) % 2 || (i * d + k) % 3 ? T(origin) : value + T(origin);
+        }
+    const std::vector<double> shift(std::size_t(d), origin);
+    const auto source = naive::dense(x, n, d);
+    const Formula formula{pair, {}, 0.0};
+    Frame frame{pair == Pair::dot ? nullptr : shift.data(), nullptr};
+    if (bytes) frame.grid = useful_grid<T>(source, source, formula, frame);
+    CHECK(bool(frame.grid) == bytes);
+    if (bytes) CHECK(frame.grid.place(T(origin)) == 0);
+    const auto pairs = bind_dense(source, source, formula, frame);
+    std::vector<T> whole(std::size_t(n * n)), symmetric(whole), streamed(whole), alone(static_cast<std::size_t>(n));
+    pairs->fill(nullptr, 0, n, 0, n, whole.data(), n);
+    pairs->fill_symmetric(symmetric.data(), n);
+    CHECK(symmetric == whole);
+    std::vector<Index> every(static_cast<std::size_t>(n));
+    std::iota(every.begin(), every.end(), Index(0));
+    std::unique_ptr<typename Pairs<T>::Ready> ready;
+    pairs->prepare(every.data() + 1, n - 1, ready); // used again for others
+    pairs->prepare(every.data(), n, ready);
+    for (const auto* made : {ready.get(), static_cast<typename Pairs<T>::Ready*>(nullptr)}) {
+        std::fill(streamed.begin(), streamed.end(), T(-7));
+        pairs->stream(
+            every.data(), n, 0, n,
+            [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
+                for (Index i = 0; i < count; ++i)
+                    std::copy_n(block + i * stride, j1 - j0, streamed.data() + (r + i) * n + j0);
+            },
+            made);
+        CHECK(streamed == whole);
+    }
+    for (Index i = 0; i < n; i += 7) {
+        pairs->fill(nullptr, i, 1, 0, n, alone.data(), n);
+        CHECK(std::equal(alone.begin(), alone.end(), whole.begin() + i * n));
+        auto xi = [&](Index k) { return x[std::size_t(i * d + k)]; };
+        for (Index j = 0; j < n; j += 11) {
+            auto xj = [&](Index k) { return x[std::size_t(j * d + k)]; };
+            CHECK_CLOSE(alone[std::size_t(j)], naive::reduce(pair, d, xi, xj), 10 * kTolerance<T>,
+                        double(naive::size(pair, d, xi, xj)) + 1);
+        }
+    }
+}
+
 template <class T> static void all() {
     for (Pair pair : naive::pairs()) {
         set_thread_count(2);
@@ -155,6 +207,11 @@ template <class T> static void all() {
     for (double rate : {1e-4, 0.5, 20.0})
         for (bool outlier : {false, true}) distances_after_cancellation<T>(rate, outlier);
     memory_and_frame<T>();
+    zeros_are_left_out<T>(Pair::dot, 0, false);
+    for (double origin : {0.0, -3.0}) {
+        zeros_are_left_out<T>(Pair::squared_distance, origin, false);
+        zeros_are_left_out<T>(Pair::squared_distance, origin, true);
+    }
 }
 
 int main() {

@@ -39,18 +39,21 @@ def data(shape, width, dtype, seed=0):
     """40 samples of unit spread, in an arrangement that is hard for formulas with cancellation."""
     rng = np.random.default_rng([seed, width])
     X = rng.standard_normal((40, width)) / np.sqrt(width)
+    if shape == "common":  # most samples have the same value, and some of the others are near it
+        common = 100 * rng.standard_normal(width)
+        X = np.where(rng.random(X.shape) < 0.7, common, X + common * rng.integers(0, 2, width))
     X[20:24] = X[:4]  # duplicates
     X[24:28] = X[4:8] * (1 + 1e-7)  # and nearly
     if shape == "clusters":
         X[::2] += 1e4 * rng.standard_normal(width)
     elif shape == "outlier":
         X[7] *= 1e5
-    else:
+    elif shape != "common":
         X += float(shape) * rng.choice([-1, 1], width)
     return X.astype(dtype)
 
 
-SHAPES = ["0", "1e3", "1e4", "1e5", "clusters", "outlier"]
+SHAPES = ["0", "1e3", "1e4", "1e5", "clusters", "outlier", "common"]
 
 
 def relative(K, expected):

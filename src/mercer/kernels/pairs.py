@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.memory import empty
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
 
@@ -30,12 +31,6 @@ WEIGHT_BYTES = 2**26
 
 def step(op: _native.Op, a: float = 0.0, b: float = 0.0, c: Sequence[float] = ()) -> Step:
     return op, float(a), float(b), [float(x) for x in c]
-
-
-def empty(shape: tuple[int, int], dtype: Any) -> Array:
-    """An uninitialised array that starts on a cache line, so that tiles of it do not straddle two."""
-    memory = _native.memory(shape[0] * shape[1] * np.dtype(dtype).itemsize)
-    return np.asarray(memory.view(dtype).reshape(shape))
 
 
 def chunks(rows: int, row_bytes: int) -> list[slice]:

@@ -94,7 +94,9 @@ class SparseVectors(Samples):
         return SparseVectors(sp.hstack(blocks, format="csr"))
 
     def centre(self) -> NDArray[np.float64]:
-        return np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()
+        centre = np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()
+        stored = np.bincount(self.array.indices, minlength=self.width)
+        return np.where(2 * stored < len(self), 0.0, centre)
 
     def variance(self) -> float:
         entries = len(self) * self.width

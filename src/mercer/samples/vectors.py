@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.memory import empty
 from mercer.samples.base import Array, Columns, Samples, positions
 
 
@@ -40,7 +41,8 @@ class Vectors(Samples):
         return self if self.dtype == dtype else Vectors(self.array.astype(dtype), self.names)
 
     def take(self, index: NDArray[np.int64]) -> Vectors:
-        return Vectors(self.array[index], self.names)
+        out = empty((len(index), self.width), self.dtype)
+        return Vectors(np.take(self.array, index, axis=0, out=out, mode="clip"), self.names)
 
     def joined(self, other: Samples) -> Samples:
         if isinstance(other, Vectors) and other.width == self.width:
@@ -83,8 +85,14 @@ class Vectors(Samples):
         return Vectors((self.array / by).astype(self.dtype, copy=False), self.names)
 
     def centre(self) -> NDArray[np.float64]:
-        """A point amid the samples, to count coordinates from: the mean of some 500 of them, evenly spread."""
-        return np.asarray(self.array[:: max(1, len(self) // 500)].mean(axis=0, dtype=np.float64))
+        """A point amid the samples, to count coordinates from: the mean of some 500 of them, evenly spread.
+
+        Where most of them have the same value, it is that one: zeros are left out of products.
+        """
+        centre = self.array[:: max(1, len(self) // 500)].mean(axis=0, dtype=np.float64)
+        some = self.array[:: max(1, len(self) // 60)]
+        middle = np.partition(some, len(some) // 2, axis=0)[len(some) // 2]
+        return np.asarray(np.where((some == middle).mean(axis=0) > 0.5, middle, centre))
 
     def variance(self) -> float:
         """The variance of all entries together."""
