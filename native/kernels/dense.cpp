@@ -61,6 +61,7 @@ template <class T> class DensePairs final : public Pairs<T> {
             direct_scale_.assign(scale_.begin(), scale_.end());
         }
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
+        set_suspicion();
         const Index panels = ceil_div(z.rows, isa_.nr);
         auto packed = std::make_shared<Packed>();
         packed_ = packed;
@@ -367,46 +368,46 @@ template <class T> class DensePairs final : public Pairs<T> {
         if (words_)
             return isa_.words.distances(live, row_squares, column_squares, T(frame_.grid.step * frame_.grid.step), step,
                                         end, sums);
-        const double limit = unreliable_below(double(rows.largest[p]) + double(packed_->largest[q]));
-        if (limit <= 0) return isa_.distances(live, row_squares, column_squares, step, end, sums);
-        isa_.distances(live, row_squares, column_squares, nullptr, nullptr, sums);
-        for (int i = 0; i < live; ++i)
-            if (suspect(row_squares[i], column_squares, sums + i * isa_.nr)) repair(rows, which, p, q, i, sums);
+        const double most = double(rows.largest[p]) + double(packed_->largest[q]);
+        if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
+            return isa_.distances(live, row_squares, column_squares, step, end, sums);
+        if (isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, sums))
+            for (int i = 0; i < live; ++i) repair(rows, which, p, q, i, sums);
         isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
     }
 
-    // |x|^2 - 2 x.z + |z|^2 is wrong by up to growth_ eps (|x|^2 + |z|^2), which matters where x and z are close
-    // together and far from the centre. Returns the squared distance below which it is not good enough.
-    double unreliable_below(double squares) const {
-        constexpr bool f32 = sizeof(T) == 4;
+    // |x|^2 - 2 x.z + |z|^2 is wrong by up to this much, which matters where x and z are close together and far from
+    // the centre. The kernel value is then wrong by at most rate times as much, relatively. In float32 1.7e-6 absolute
+    // is allowed, so far pairs are forgiven because their value is small; in float64 5e-13 relative.
+    double error(double squares) const {
         constexpr double eps = std::numeric_limits<T>::epsilon() / 2;
-        const double error = growth_ * eps * squares;
-        if (formula_.rate <= 0) return error / (f32 ? 1e-5 : 2e-13);
-        // The kernel value is wrong by at most rate * error, relatively. In float32 1.7e-6 absolute is allowed, so far
-        // pairs are forgiven because their value is small; in float64 5e-13 relative.
-        constexpr double allowed = f32 ? 1.7e-6 : 5e-13;
-        const double wrong = formula_.rate * error;
-        if (wrong <= allowed) return 0;
-        return (f32 ? std::min(std::log(wrong / allowed), 104.0) : 746.0) / formula_.rate + error;
+        return growth_ * eps * squares;
+    }
+    static constexpr bool kSingle = sizeof(T) == 4;
+    static constexpr double kAllowed = kSingle ? 1.7e-6 : 5e-13;
+    static constexpr double kAllowedOfDistance = kSingle ? 1e-5 : 2e-13;
+
+    // The squared distance below which it is not good enough.
+    double unreliable_below(double squares) const {
+        if (formula_.rate <= 0) return error(squares) / kAllowedOfDistance;
+        const double wrong = formula_.rate * error(squares);
+        if (wrong <= kAllowed) return 0;
+        return (kSingle ? std::min(std::log(wrong / kAllowed), 104.0) : 746.0) / formula_.rate + error(squares);
     }
 
-    // Whether a row of a tile may have unreliable entries: those below a bound that is linear in the squares and never
-    // less than unreliable_below(), as log x <= x - 1.
-    bool suspect(T row_square, const T* column_squares, const T* values) const {
-        constexpr bool f32 = sizeof(T) == 4;
-        constexpr double eps = std::numeric_limits<T>::epsilon() / 2, room = 1.001;
+    // The entries of a tile that are looked at more closely: those below a bound that is linear in the squares and
+    // never less than unreliable_below(), as log x <= x - 1.
+    void set_suspicion() {
+        constexpr double room = 1.001;
         const double rate = formula_.rate;
-        double slope = growth_ * eps, offset = 0;
+        double slope = error(1), offset = 0;
         if (rate <= 0)
-            slope /= f32 ? 1e-5 : 2e-13;
-        else if (f32)
-            slope += slope / 1.7e-6, offset = -1 / rate;
+            slope /= kAllowedOfDistance;
+        else if (kSingle)
+            slope += slope / kAllowed, offset = -1 / rate;
         else
             offset = 746 / rate;
-        const T a = T(room * slope), b = T(offset < 0 ? offset / room : offset * room);
-        std::int32_t found = 0;
-        for (int j = 0; j < isa_.nr; ++j) found |= values[j] < a * (row_square + column_squares[j]) + b;
-        return found != 0;
+        suspect_slope_ = T(room * slope), suspect_offset_ = T(offset < 0 ? offset / room : offset * room);
     }
 
     // Computes the unreliable entries of row i of a tile again, from differences of the samples themselves. Each is
@@ -421,6 +422,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         Originals originals(*this, q, columns);
         for (int j = 0; j < columns; ++j) {
             T& value = target[i * nr + j];
+            if (!(value < suspect_slope_ * (row_square + column_squares[j]) + suspect_offset_)) continue;
             if (!(double(value) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
             value = isa_.direct(d_, originals.x(which(rows.order[std::size_t(place)])), originals.z(j), scale);
         }
@@ -461,11 +463,11 @@ template <class T> class DensePairs final : public Pairs<T> {
     void store(const Strip& rows, Index place, Index j, int live, const T* tile, const Target& target) const {
         const Index nr = isa_.nr, a = std::max(j, target.j0), b = std::min(j + nr, target.j1);
         const Index* row = rows.order.data() + place;
-        constexpr Index kPiece = 16 / sizeof(T); // the narrowest panel is a multiple of this
+        constexpr Index kPiece = 32 / sizeof(T); // the narrowest panel is a multiple of this
         for (int r = 0; r < live; ++r, tile += nr) {
             T* out = target.out + row[r] * target.stride + a;
             if (b - a == nr)
-                for (Index c = 0; c < nr; c += kPiece) std::memcpy(out + c, tile + c, 16);
+                for (Index c = 0; c < nr; c += kPiece) std::memcpy(out + c, tile + c, 32);
             else
                 std::memcpy(out, tile + (a - j), sizeof(T) * std::size_t(b - a));
         }
@@ -493,6 +495,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     Index chunk_;
     double growth_;
     bool distances_;
+    T suspect_slope_ = 0, suspect_offset_ = 0;
     std::vector<double> shift_, scale_;
     std::vector<T> direct_scale_;
     Frame frame_;

@@ -426,6 +426,25 @@ template <class T> void apply(const Step* step, const Step* end, T* values, std:
     }
 }
 
+template <class T> bool suspects(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile) {
+    using S = Simd<T>;
+    using V = typename S::V;
+    constexpr int NR = kColumns<T>, L = S::lanes;
+    const V c[2] = {S::load(column_squares), S::load(column_squares + L)};
+    const V zero = S::splat(T(0)), a = S::splat(slope), b = S::splat(offset);
+    typename S::I found = S::splat_int(0);
+    for (int i = 0; i < rows; ++i, tile += NR)
+        for (int j = 0; j < 2; ++j) {
+            const V squares = S::splat(row_squares[i]) + c[j], dot = S::load(tile + j * L);
+            const V value = S::max(squares - (dot + dot), zero);
+            found |= value < a * squares + b;
+            S::store(tile + j * L, value);
+        }
+    typename S::Int any = 0;
+    for (int l = 0; l < L; ++l) any |= found[l];
+    return any != 0;
+}
+
 template <class T>
 void distances(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end, T* tile) {
     using S = Simd<T>;
@@ -524,6 +543,7 @@ template <class T> constexpr Isa<T> table() {
                   row_squares<T>,
                   column_squares<T>,
                   distances<T>,
+                  suspects<T>,
                   {words_tile<T, MR>, words_listed<T>, word_squares<T, MR>, word_squares<T, NR>, word_distances<T>},
                   direct<T>,
                   apply<T>,
