@@ -11,6 +11,7 @@
 //
 // Every entry is summed in the same order wherever its tile lies, so the result depends neither on the
 // number of threads nor on which block was asked for, and k(x, z) == k(z, x) to the last bit.
+#include "kernels/grouping.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
 #include "memory/buffer.hpp"
@@ -272,8 +273,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // Finds places for the rows such that those of a panel are zero in the same coordinates, as far as 64 of these
-    // tell: each panel takes the row with the fewest others and then those that add the fewest to it. Says whether
-    // there are enough zeros to leave any out.
+    // tell. Says whether there are enough zeros to leave any out.
     template <class Which> bool arrange(Which which, Strip& strip, T* row) const {
         const Index count = strip.count, seen = std::min<Index>(64, d_);
         strip.order.resize(std::size_t(count));
@@ -296,25 +296,8 @@ template <class T> class DensePairs final : public Pairs<T> {
             total += std::popcount(bits[std::size_t(r)]);
         }
         if (8 * total > 7 * seen * count) return false;
-        group(bits, strip.order);
+        group(bits, isa_.mr, strip.order);
         return true;
-    }
-
-    // See arrange(). bits[r] and order[r] move together.
-    void group(std::vector<std::uint64_t>& bits, std::vector<Index>& order) const {
-        std::uint64_t cover = 0;
-        for (std::size_t place = 0; place < bits.size(); ++place) {
-            if (place % std::size_t(isa_.mr) == 0) cover = 0;
-            std::size_t best = place;
-            int least = 65;
-            for (std::size_t r = place; r < bits.size(); ++r) {
-                const int more = std::popcount(bits[r] & ~cover);
-                if (more < least) best = r, least = more;
-            }
-            cover |= bits[best];
-            std::swap(bits[place], bits[best]);
-            std::swap(order[place], order[best]);
-        }
     }
 
     // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q)
