@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <numeric>
 
 namespace mercer {
@@ -84,7 +85,14 @@ template <class T> class Decomposition {
             const double inner = whole ? 0.9 * tol : std::max(0.1 * slopes_.violation, 0.5 * tol);
             const Index limit =
                 std::min(most - solved_.steps, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
-            const Outcome outcome = block_.solve(a, s, inner, limit);
+            Outcome outcome;
+            std::exception_ptr interrupted;
+            try {
+                outcome = block_.solve(a, s, inner, limit);
+            } catch (const Interrupted&) {
+                if (!whole) throw;
+                interrupted = std::current_exception(); // what the block has is worth keeping, as all rows are there
+            }
             solved_.steps += outcome.steps;
             since += outcome.steps < limit;
             std::vector<Index> moved;
@@ -95,6 +103,7 @@ template <class T> class Decomposition {
                     delta.push_back(block_.a()[i] - a[i]);
                 }
             if (!moved.empty()) commit(whole, working, moved, delta);
+            if (interrupted) std::rethrow_exception(interrupted);
             if (outcome.unbounded || endless()) return done(Status::unbounded);
             if (moved.empty()) return done(Status::stalled);
         }
