@@ -37,6 +37,12 @@ def pair_by_pair(f: Expansion, X: Any) -> Any:
     return pairs.by_segment(f.coefficients.reshape(len(f), -1), np.zeros(1, dtype=np.int64))[:, 0, 0]
 
 
+def collapsed(f: Expansion) -> bool:
+    """Whether f has forgotten its samples; else it is compared with them pair by pair."""
+    f(f.samples.take(np.arange(1)))
+    return next(iter(f._forms.values())) is not None
+
+
 def by_numpy(kernel: Kernel, Z: Any, a: Any, X: Any) -> Any:
     """The same as one would write it in NumPy, a row at a time so that the block stays in the cache."""
     if isinstance(kernel, Intersection):
@@ -78,8 +84,9 @@ def rows() -> Iterator[Row]:
 def growth(Z: Any, X: Any) -> Row:
     """Seconds for the test set against the number of samples: the exponent of a power law fitted to them."""
     rng = np.random.default_rng(0)
-    counts = [5000, 10_000, 20_000, 40_000]  # fewer samples than this are compared pair by pair
-    functions = [Expansion.of(Intersection(), Z[:s], rng.standard_normal(s)) for s in counts]
+    functions = [Expansion.of(Intersection(), Z[:s], rng.standard_normal(s)) for s in 625 * 2 ** np.arange(7)]
+    functions = [f for f in functions if collapsed(f)]
+    counts = [len(f) for f in functions]
     seconds = best_in_turn([lambda f=f: f(X) for f in functions], 7)
     exponent, level = np.polyfit(np.log(counts), np.log(seconds), 1)
     try:

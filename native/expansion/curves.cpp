@@ -2,8 +2,8 @@
 
 #include "threads/pool.hpp"
 
-#include <algorithm>
-#include <bit>
+#include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace mercer {
@@ -11,12 +11,12 @@ namespace {
 
 // A block of a matrix by columns: the entries of column j, counted from the first, are values[first[j] .. first[j +
 // 1]), in rows `at`. Dense columns are all there, zeros included, and in order, so that `at` is empty.
-struct Columns {
-    std::vector<double> values;
+template <class T> struct Columns {
+    std::vector<T> values;
     std::vector<std::int32_t> at;
     std::vector<Index> first;
 
-    template <class T> void read(const Source<T>& source, Index row, Index rows, Index column, Index columns) {
+    void read(const Source<T>& source, Index row, Index rows, Index column, Index columns) {
         first.assign(std::size_t(columns) + 1, 0);
         at.clear();
         if (!source.sparse()) {
@@ -25,10 +25,10 @@ struct Columns {
             constexpr Index kTile = 16;
             for (Index i0 = 0; i0 < rows; i0 += kTile)
                 for (Index j0 = 0; j0 < columns; j0 += kTile)
-                    for (Index i = i0; i < std::min(rows, i0 + kTile); ++i) {
-                        const T* from = source.data + (row + i) * source.row_stride + column * source.column_stride;
-                        for (Index j = j0; j < std::min(columns, j0 + kTile); ++j)
-                            values[std::size_t(j * rows + i)] = double(from[j * source.column_stride]);
+                    for (Index j = j0; j < std::min(columns, j0 + kTile); ++j) {
+                        const T* from = source.data + row * source.row_stride + (column + j) * source.column_stride;
+                        T* to = values.data() + j * rows;
+                        for (Index i = i0; i < std::min(rows, i0 + kTile); ++i) to[i] = from[i * source.row_stride];
                     }
             return;
         }
@@ -47,74 +47,127 @@ struct Columns {
         std::vector<Index> next(first.begin(), first.end() - 1);
         each([&](Index j, Index i, T value) {
             const auto to = std::size_t(next[std::size_t(j)]++);
-            values[to] = double(value);
+            values[to] = value;
             at[to] = std::int32_t(i);
         });
     }
 };
 
-struct Entry {
-    double value;
-    Index at;
-    bool operator<(const Entry& other) const { return value < other.value || (value == other.value && at < other.at); }
-};
+// As many knots of type A fill what is left of a cache line, if f is a number.
+template <class A> constexpr Index kLine = sizeof(A) == 4 ? 4 : 3;
+// Within a piece no number is larger than this many times another, so that nothing large cancels.
+constexpr double kSpan = 16;
 
-// The entries of a column that are not zero, sorted.
-std::vector<Entry> sorted(const Columns& columns, Index j) {
-    std::vector<Entry> entries;
-    const Index begin = columns.first[std::size_t(j)], end = columns.first[std::size_t(j) + 1];
-    for (Index p = begin; p < end; ++p)
-        if (columns.values[std::size_t(p)] != 0)
-            entries.push_back(
-                {columns.values[std::size_t(p)], columns.at.empty() ? p - begin : Index(columns.at[std::size_t(p)])});
-    std::sort(entries.begin(), entries.end());
-    return entries;
+// sum_k weight_k min(0, at_k - t) over kLine<A> knots.
+template <class A> inline double bend(const A* at, const double* weight, double t) {
+    typedef double Two __attribute__((vector_size(16)));
+    typedef std::int64_t Mask __attribute__((vector_size(16)));
+    auto part = [&](Index k, Mask kept) {
+        Two z{double(at[k]), double(at[k + 1])}, w;
+        std::memcpy(&w, weight + k, sizeof w);
+        z -= t;
+        return reinterpret_cast<Two>(reinterpret_cast<Mask>(z) & (z < 0) & kept) * w;
+    };
+    const Two sum = part(0, Mask{-1, -1}) + part(kLine<A> - 2, Mask{kLine<A> % 2 ? 0 : -1, -1});
+    return sum[0] + sum[1];
 }
 
 } // namespace
 
-Ladder::Ladder(const std::vector<double>& knots) : size_(Index(knots.size())), knots_(knots) {
-    if (knots.empty()) return;
-    const auto low = std::bit_cast<std::int64_t>(knots.front()), high = std::bit_cast<std::int64_t>(knots.back());
-    // Positive numbers are ordered as their bits are; one to two buckets for each knot.
-    while (((high - low) >> shift_) > 2 * size_) ++shift_;
-    first_ = low >> shift_;
-    const Index buckets = (high >> shift_) - first_ + 1;
-    guide_.assign(std::size_t(buckets) + 1, std::int32_t(size_));
-    for (Index k = size_; k-- > 0;)
-        guide_[std::size_t((std::bit_cast<std::int64_t>(knots[std::size_t(k)]) >> shift_) - first_)] = std::int32_t(k);
-    Index fullest = 0;
-    for (auto b = std::size_t(buckets); b-- > 0;) {
-        guide_[b] = std::min(guide_[b], guide_[b + 1]);
-        fullest = std::max<Index>(fullest, guide_[b + 1] - guide_[b]);
+// An entry of a sample in one coordinate.
+struct Curves::Entry {
+    double value;
+    std::int32_t sample, segment;
+    bool operator<(const Entry& other) const {
+        return value < other.value || (value == other.value && sample < other.sample);
     }
-    for (reach_ = 1; reach_ <= fullest;) reach_ *= 2;
-    knots_.resize(std::size_t(size_ + reach_), std::numeric_limits<double>::infinity());
+};
+
+// One record: g and its slope at the start; then of each knot within the piece the weights, its value (as the samples
+// have it) and, if there are several segments, the first value of g that the weights belong to.
+template <class A> struct Curves::Piece {
+    double *value, *slope, *weight;
+    A* at;
+    std::int32_t* target;
+    Piece(std::byte* record, Index values, Index outputs, Index within)
+        : value(reinterpret_cast<double*>(record)), slope(value + values), weight(slope + values),
+          at(reinterpret_cast<A*>(weight + within * outputs)), target(reinterpret_cast<std::int32_t*>(at + within)) {}
+};
+
+std::size_t Curves::record() const {
+    const Index knot = 8 * outputs_ + (narrow_ ? 4 : 8) + (segments_ > 1 ? 4 : 0);
+    return std::size_t((16 * values() + within_ * knot + 7) / 8 * 8);
 }
 
-inline Index Ladder::bucket(double t) const {
-    return std::clamp<Index>((std::bit_cast<std::int64_t>(t) >> shift_) - first_, 0, Index(guide_.size()) - 1);
+template <class A> inline Curves::Piece<A> Curves::piece(std::byte* records, Index number) const {
+    return Piece<A>(records + std::size_t(number) * record(), values(), outputs_, within_);
 }
 
-void Ladder::arrange(const double* t, const std::int32_t* at, Index count, double* to, std::int32_t* to_at) const {
-    constexpr int kBins = 512;
-    int coarse = 0;
-    while ((Index(guide_.size()) >> coarse) >= kBins) ++coarse;
-    std::int32_t next[kBins + 1] = {};
-    for (Index e = 0; e < count; ++e) ++next[(bucket(t[e]) >> coarse) + 1];
-    for (int b = 0; b < kBins; ++b) next[b + 1] += next[b];
-    for (Index e = 0; e < count; ++e) {
-        const std::int32_t place = next[bucket(t[e]) >> coarse]++;
-        to[place] = t[e];
-        to_at[place] = at ? at[e] : std::int32_t(e);
+// The entries, sorted, at which a piece starts: each takes as many knots as it has room for.
+std::vector<std::size_t> Curves::cut(const std::vector<Entry>& entries) const {
+    const std::size_t n = entries.size();
+    auto end_of = [&](std::size_t e, Index& segments) { // of the entries that are equal
+        const std::size_t first = e;
+        for (; e < n && entries[e].value == entries[first].value; ++e)
+            segments += e == first || entries[e].segment != entries[e - 1].segment;
+        return e;
+    };
+    std::vector<std::size_t> starts;
+    for (std::size_t e = 0; e < n;) {
+        starts.push_back(e);
+        const double most = kSpan * entries[e].value;
+        Index used = 0;
+        e = end_of(e, used);
+        for (used = 0; e < n;) {
+            const std::size_t end = end_of(e, used);
+            if (used > within_ || end == n || entries[end].value > most) break;
+            e = end;
+        }
     }
+    return starts;
 }
 
-void Ladder::below(const double* t, Index count, std::int32_t* places) const {
-    const double* knots = knots_.data();
-    for (Index e = 0; e < count; ++e) places[e] = guide_[std::size_t(bucket(t[e]))];
-    for (Index half = reach_ / 2; half > 0; half /= 2)
-        for (Index e = 0; e < count; ++e) places[e] += std::int32_t(knots[places[e] + half - 1] <= t[e] ? half : 0);
+// The pieces of one coordinate from its entries, sorted. Intercepts are summed upwards and slopes downwards, so that
+// nothing is ever taken away again.
+template <class A>
+std::vector<std::byte> Curves::build(const std::vector<Entry>& entries, const double* weights, Ladder& ladder) const {
+    std::vector<std::size_t> starts = cut(entries);
+    std::vector<double> knots, sums(std::size_t(values()), 0.0);
+    for (std::size_t e : starts) knots.push_back(entries[e].value);
+    ladder = Ladder(knots);
+    std::vector<std::byte> records((starts.size() + 1) * record());
+    starts.push_back(entries.size());
+    auto sum_up = [&](const Entry& entry, double factor) {
+        for (Index o = 0; o < outputs_; ++o)
+            sums[std::size_t(entry.segment * outputs_ + o)] += factor * weights[entry.sample * outputs_ + o];
+    };
+    for (std::size_t p = 0; p < knots.size(); ++p) {
+        const auto own = piece<A>(records.data(), Index(p) + 1);
+        std::fill_n(own.at, within_, std::numeric_limits<A>::infinity());
+        std::size_t e = starts[p];
+        for (; e < starts[p + 1] && entries[e].value == knots[p]; ++e) sum_up(entries[e], knots[p]);
+        std::copy(sums.begin(), sums.end(), own.value);
+        for (Index knot = 0; e < starts[p + 1]; ++knot) { // entries that are equal and of one segment are one knot
+            const Entry& first = entries[e];
+            double* weight = own.weight + knot * outputs_;
+            for (; e < starts[p + 1] && entries[e].value == first.value && entries[e].segment == first.segment; ++e) {
+                sum_up(entries[e], first.value);
+                for (Index o = 0; o < outputs_; ++o) weight[o] += weights[entries[e].sample * outputs_ + o];
+            }
+            own.at[knot] = A(first.value);
+            if (segments_ > 1) own.target[knot] = std::int32_t(first.segment * outputs_);
+        }
+    }
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::size_t p = knots.size(); p-- > 0;) {
+        const auto own = piece<A>(records.data(), Index(p) + 1);
+        std::size_t e = starts[p + 1];
+        while (e > starts[p] && entries[e - 1].value != knots[p]) sum_up(entries[--e], 1.0);
+        for (std::size_t v = 0; v < sums.size(); ++v) own.slope[v] = sums[v], own.value[v] += sums[v] * knots[p];
+        while (e > starts[p]) sum_up(entries[--e], 1.0);
+    }
+    std::copy(sums.begin(), sums.end(), piece<A>(records.data(), 0).slope);
+    return records;
 }
 
 template <class T> Curves Curves::intersection(const Source<T>& z, const double* weights, Index outputs,
@@ -122,64 +175,37 @@ template <class T> Curves Curves::intersection(const Source<T>& z, const double*
     Curves curves;
     curves.segments_ = Index(starts.size());
     curves.outputs_ = outputs;
+    curves.narrow_ = sizeof(T) == 4;
+    curves.within_ = curves.segments_ == 1 ? kLine<T> : 16;
     curves.pieces_.resize(std::size_t(z.columns));
-    std::vector<Index> segment(std::size_t(z.rows), 0);
+    std::vector<std::int32_t> segment(std::size_t(z.rows), 0);
     for (Index s = 0; s < curves.segments_; ++s) {
         const Index end = s + 1 < curves.segments_ ? starts[std::size_t(s) + 1] : z.rows;
-        for (Index i = starts[std::size_t(s)]; i < end; ++i) segment[std::size_t(i)] = s;
+        for (Index i = starts[std::size_t(s)]; i < end; ++i) segment[std::size_t(i)] = std::int32_t(s);
     }
-    Columns columns;
+    Columns<T> columns;
     columns.read(z, 0, z.rows, 0, z.columns);
+    std::vector<std::vector<std::byte>> records(std::size_t(z.columns));
     parallel(z.columns, [&](long j) {
         poll();
-        Pieces& pieces = curves.pieces_[std::size_t(j)];
-        const std::vector<Entry> entries = sorted(columns, j);
-        const auto begin = entries.begin(), end = entries.end();
-        std::vector<double> knots;
-        for (auto e = begin; e != end; ++e)
-            if (knots.empty() || knots.back() != e->value) knots.push_back(e->value);
-        // The distinct values of each segment, and of those the number at or below each knot of all.
-        const Index S = curves.segments_;
-        std::vector<std::int32_t> count(std::size_t(S), 0);
-        std::vector<double> last(std::size_t(S), 0.0);
-        if (S > 1) pieces.place.assign((knots.size() + 1) * std::size_t(S), 0);
-        std::size_t knot = 0;
-        for (auto e = begin; e != end; ++e) {
-            const auto s = std::size_t(segment[std::size_t(e->at)]);
-            if (last[s] != e->value) ++count[s], last[s] = e->value;
-            while (knots[knot] != e->value) ++knot;
-            if (S > 1 && (e + 1 == end || (e + 1)->value != e->value))
-                for (std::size_t k = 0; k < std::size_t(S); ++k)
-                    pieces.place[k * (knots.size() + 1) + knot + 1] = count[k];
+        std::vector<Entry> entries; // of zeros there is nothing to know
+        const Index begin = columns.first[std::size_t(j)], end = columns.first[std::size_t(j) + 1];
+        for (Index p = begin; p < end; ++p) {
+            const Index sample = columns.at.empty() ? p - begin : Index(columns.at[std::size_t(p)]);
+            const T value = columns.values[std::size_t(p)];
+            if (value != 0) entries.push_back({double(value), std::int32_t(sample), segment[std::size_t(sample)]});
         }
-        pieces.ladder = Ladder(knots);
-        pieces.start.assign(std::size_t(S) + 1, 0);
-        const Index line = 2 * outputs;
-        for (std::size_t s = 0; s < std::size_t(S); ++s) pieces.start[s + 1] = pieces.start[s] + (count[s] + 1) * line;
-        pieces.lines.assign(std::size_t(pieces.start.back()), 0.0);
-        // Intercepts are summed upwards and slopes downwards, so that nothing is ever taken away again.
-        std::fill(count.begin(), count.end(), 0);
-        std::fill(last.begin(), last.end(), 0.0);
-        for (auto e = begin; e != end; ++e) {
-            const auto s = std::size_t(segment[std::size_t(e->at)]);
-            double* own = pieces.lines.data() + pieces.start[s];
-            if (last[s] != e->value) {
-                std::copy_n(own + count[s] * line, outputs, own + (count[s] + 1) * line);
-                ++count[s], last[s] = e->value;
-            }
-            for (Index o = 0; o < outputs; ++o) own[count[s] * line + o] += weights[e->at * outputs + o] * e->value;
-        }
-        for (auto e = end; e != begin;) {
-            --e;
-            const auto s = std::size_t(segment[std::size_t(e->at)]);
-            double* own = pieces.lines.data() + pieces.start[s] + outputs;
-            if (last[s] != e->value) { // the first of the next lower value
-                --count[s], last[s] = e->value;
-                std::copy_n(own + count[s] * line, outputs, own + (count[s] - 1) * line);
-            }
-            for (Index o = 0; o < outputs; ++o) own[(count[s] - 1) * line + o] += weights[e->at * outputs + o];
-        }
+        std::sort(entries.begin(), entries.end());
+        records[std::size_t(j)] = curves.build<T>(entries, weights, curves.pieces_[std::size_t(j)].ladder);
     });
+    std::size_t size = 0;
+    for (const auto& own : records) size += own.size();
+    std::byte* to = curves.records_.reserve(size);
+    for (std::size_t j = 0; j < records.size(); ++j) {
+        curves.pieces_[j].records = to;
+        to = std::copy(records[j].begin(), records[j].end(), to);
+        records[j] = {};
+    }
     return curves;
 }
 
@@ -188,91 +214,106 @@ Curves Curves::through(const std::vector<double>& knots, const double* values, I
     curves.outputs_ = outputs;
     curves.shared_ = Ladder(knots);
     curves.pieces_.resize(std::size_t(coordinates));
-    const Index count = Index(knots.size()), line = 2 * outputs;
+    const Index count = Index(knots.size());
+    const std::size_t size = std::size_t(count + 1) * curves.record();
+    std::byte* records = curves.records_.reserve(std::size_t(coordinates) * size);
     parallel(coordinates, [&](long j) {
         Pieces& pieces = curves.pieces_[std::size_t(j)];
         const double* own = values + j * count * outputs;
-        pieces.start = {0, (count + 1) * line};
-        pieces.lines.assign(std::size_t((count + 1) * line), 0.0);
+        pieces.records = records + std::size_t(j) * size;
         for (Index m = 0; m <= count; ++m) {
-            double* to = pieces.lines.data() + m * line;
+            const auto to = curves.piece<double>(pieces.records, m);
+            const double start = m > 0 ? knots[std::size_t(m) - 1] : 0.0;
             for (Index o = 0; o < outputs; ++o) {
-                const double left = m > 0 ? own[(m - 1) * outputs + o] : 0.0,
-                             from = m > 0 ? knots[std::size_t(m) - 1] : 0.0;
-                const double slope = m < count ? (own[m * outputs + o] - left) / (knots[std::size_t(m)] - from) : 0.0;
-                to[o] = left - slope * from;
-                to[outputs + o] = slope;
+                const double left = m > 0 ? own[(m - 1) * outputs + o] : 0.0;
+                to.value[o] = left;
+                to.slope[o] = m < count ? (own[m * outputs + o] - left) / (knots[std::size_t(m)] - start) : 0.0;
             }
         }
     });
     return curves;
 }
 
+// Where some numbers lie.
+constexpr Index kTile = 64;
+struct Curves::Tile {
+    std::int32_t places[kTile] = {};
+    Index count = 0;
+};
+
 std::size_t Curves::bytes() const {
-    std::size_t sum = shared_.bytes();
-    for (const Pieces& p : pieces_)
-        sum += p.ladder.bytes() + p.lines.size() * sizeof(double) + p.place.size() * sizeof(std::int32_t);
+    std::size_t sum = shared_.bytes() + records_.size();
+    for (const Pieces& p : pieces_) sum += p.ladder.bytes();
     return sum;
 }
 
-// Some rows on their way through some coordinates.
-struct Curves::Block {
-    Columns columns;
-    std::vector<double> sorted;
-    std::vector<std::int32_t> sorted_at, below;
-};
+template <class A, class T> void Curves::add_tile(const Pieces& pieces, const Ladder& ladder, const Tile& tile,
+                                                  const Tile& next, const T* t, const std::int32_t* at,
+                                                  double* sums) const {
+    auto each = [&](std::size_t size, auto visit) {
+        for (Index e = 0; e < tile.count; ++e) {
+            const std::byte* coming = pieces.records + std::size_t(next.places[e]) * size;
+            for (std::size_t b = 0; b < size; b += 64) __builtin_prefetch(coming + b);
+            const std::int32_t place = tile.places[e];
+            visit(place, double(t[e]), double(t[e]) - ladder.floor(place), at ? Index(at[e]) : e);
+        }
+    };
+    if (values() == 1 && within_ == kLine<A>) // without a branch
+        return each(64, [&](std::int32_t place, double value, double beyond, Index row) {
+            const Piece<A> own(pieces.records + 64 * std::size_t(place), 1, 1, kLine<A>);
+            sums[row] += own.value[0] + own.slope[0] * beyond + bend(own.at, own.weight, value);
+        });
+    each(record(), [&](std::int32_t place, double value, double beyond, Index row) {
+        const auto own = piece<A>(pieces.records, place);
+        double* to = sums + row * values();
+        for (Index v = 0; v < values(); ++v) to[v] += own.value[v] + own.slope[v] * beyond;
+        for (Index k = 0; k < within_ && double(own.at[k]) < value; ++k) {
+            double* part = segments_ > 1 ? to + own.target[k] : to;
+            for (Index o = 0; o < outputs_; ++o) part[o] += own.weight[k * outputs_ + o] * (double(own.at[k]) - value);
+        }
+    });
+}
 
-// As many knots, and as many rows, make it worth while to sort the rows first.
-constexpr Index kSpread = 8192, kMany = 512;
-// Fewer entries than this are not worth waking a thread for.
-constexpr Index kFew = 1 << 12;
-
-void Curves::add(const Pieces& pieces, Block& block, Index first, Index last, double* sums, Index rows) const {
+template <class T>
+void Curves::add(const Pieces& pieces, const T* t, const std::int32_t* at, Index count, double* sums) const {
     const Ladder& ladder = shared_.empty() ? pieces.ladder : shared_;
     if (ladder.empty()) return;
-    const Index count = last - first, outputs = outputs_;
-    const double* t = block.columns.values.data() + first;
-    const std::int32_t* at = block.columns.at.empty() ? nullptr : block.columns.at.data() + first;
-    block.below.resize(std::size_t(count));
-    if (ladder.size() >= kSpread && count >= kMany && segments_ * outputs == 1) {
-        block.sorted.resize(std::size_t(count));
-        block.sorted_at.resize(std::size_t(count));
-        ladder.arrange(t, at, count, block.sorted.data(), block.sorted_at.data());
-        t = block.sorted.data();
-        at = block.sorted_at.data();
-    }
-    ladder.below(t, count, block.below.data());
-    for (Index s = 0; s < segments_; ++s) {
-        const double* lines = pieces.lines.data() + pieces.start[std::size_t(s)];
-        const std::int32_t* place = segments_ == 1 ? nullptr : pieces.place.data() + s * (ladder.size() + 1);
-        double* own = sums + s * rows * outputs;
-        for (Index e = 0; e < count; ++e) {
-            const Index below = block.below[std::size_t(e)];
-            const double* line = lines + (place ? Index(place[below]) : below) * 2 * outputs;
-            double* to = own + (at ? Index(at[e]) : e) * outputs;
-            for (Index o = 0; o < outputs; ++o) to[o] += line[o] + t[e] * line[outputs + o];
-        }
+    // The records of the next tile are asked for from memory while those of this one are read.
+    Tile tiles[2];
+    for (Index e = 0, turn = 0; e < count + kTile; e += kTile, turn ^= 1) {
+        Tile &next = tiles[turn], &tile = tiles[turn ^ 1];
+        next.count = std::clamp<Index>(count - e, 0, kTile);
+        ladder.below(t + e, next.count, next.places);
+        if (const Index from = e - kTile; from >= 0)
+            narrow_ ? add_tile<float>(pieces, ladder, tile, next, t + from, at ? at + from : nullptr,
+                                      at ? sums : sums + from * values())
+                    : add_tile<double>(pieces, ladder, tile, next, t + from, at ? at + from : nullptr,
+                                       at ? sums : sums + from * values());
     }
 }
 
+// Fewer entries than this are not worth waking a thread for.
+constexpr Index kFew = 1 << 12;
+
 template <class T> void Curves::evaluate(const Source<T>& x, double* out) const {
     // Coordinates are shared out, in groups that are always the same, and all rows of a block ask for one coordinate
-    // after the other, whose lines then stay in the cache. The sums of the groups are added in order.
+    // after the other, whose pieces then stay in the cache. The sums of the groups are added in order.
     constexpr Index kGroups = 8;
-    const Index values = segments_ * outputs_, width = (x.columns + kGroups - 1) / kGroups;
-    const Index height = std::clamp<Index>((Index(1) << 20) / std::max<Index>(1, values), 1024, 16384);
+    const Index width = (x.columns + kGroups - 1) / kGroups;
+    const Index height = std::clamp<Index>((Index(1) << 20) / std::max<Index>(1, values()), 1024, 16384);
     std::vector<double> sums;
     for (Index row = 0; row < x.rows; row += height) {
-        const Index rows = std::min(height, x.rows - row);
-        sums.assign(std::size_t(kGroups * rows * values), 0.0);
+        const Index rows = std::min(height, x.rows - row), size = rows * values();
+        sums.assign(std::size_t(kGroups * size), 0.0);
         auto group = [&](long g) {
-            static thread_local Block block;
-            const Index column = g * width, columns = std::min(width, x.columns - column);
-            if (columns <= 0) return;
-            block.columns.read(x, row, rows, column, columns);
-            for (Index j = 0; j < columns; ++j) {
-                add(pieces_[std::size_t(column + j)], block, block.columns.first[std::size_t(j)],
-                    block.columns.first[std::size_t(j) + 1], sums.data() + g * rows * values, rows);
+            static thread_local Columns<T> columns;
+            const Index column = g * width, count = std::min(width, x.columns - column);
+            if (count <= 0) return;
+            columns.read(x, row, rows, column, count);
+            for (Index j = 0; j < count; ++j) {
+                const Index first = columns.first[std::size_t(j)], last = columns.first[std::size_t(j) + 1];
+                add(pieces_[std::size_t(column + j)], columns.values.data() + first,
+                    columns.at.empty() ? nullptr : columns.at.data() + first, last - first, sums.data() + g * size);
                 poll();
             }
         };
@@ -280,14 +321,11 @@ template <class T> void Curves::evaluate(const Source<T>& x, double* out) const 
             for (long g = 0; g < kGroups; ++g) group(g);
         else
             parallel(kGroups, group);
-        for (Index s = 0; s < segments_; ++s)
-            for (Index i = 0; i < rows; ++i)
-                for (Index o = 0; o < outputs_; ++o) {
-                    double sum = 0;
-                    for (Index g = 0; g < kGroups; ++g)
-                        sum += sums[std::size_t(((g * segments_ + s) * rows + i) * outputs_ + o)];
-                    out[((row + i) * segments_ + s) * outputs_ + o] = sum;
-                }
+        for (Index i = 0; i < size; ++i) {
+            double sum = 0;
+            for (Index g = 0; g < kGroups; ++g) sum += sums[std::size_t(g * size + i)];
+            out[row * values() + i] = sum;
+        }
     }
 }
 

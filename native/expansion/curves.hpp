@@ -1,42 +1,20 @@
 // Sums of functions of single coordinates, f(x) = sum_j g_j(x_j): what an expansion of an additive kernel is, however
-// many samples span it. Every g_j is piecewise linear, so it is a sorted list of knots and a line for each piece.
+// many samples span it. Every g_j is piecewise linear, so it is a sorted list of knots and the lines between them.
 //
 // Of the intersection kernel that is exact (Maji, Berg, Malik, CVPR 2008): with the samples' entries z_i as knots,
 //
 //     g(t) = sum_i a_i min(t, z_i) = (sum of a_i z_i over z_i <= t) + t (sum of a_i over z_i > t).
+//
+// Where there are many knots, what a look-up costs is the memory it touches. So a few knots share one piece, which is
+// one cache line where f is a number: from the knot p where the piece starts to the start of the next,
+//
+//     g(t) = g(p) + g'(p) (t - p) + sum_k a_k min(0, z_k - t)    over the knots z_k within the piece.
 #pragma once
 
-#include "samples/source.hpp"
-
-#include <vector>
+#include "expansion/ladder.hpp"
+#include "memory/buffer.hpp"
 
 namespace mercer {
-
-// Sorted positive knots, and where to look among them: one bucket for each range of the leading bits of a number. A few
-// halvings of the fullest bucket follow, the same number for every t and without a branch, so that searches overlap.
-class Ladder {
-  public:
-    Ladder() = default;
-    explicit Ladder(const std::vector<double>& knots);
-    bool empty() const { return size_ == 0; }
-    Index size() const { return size_; }
-    // The number of knots <= t, for each of `count` numbers >= 0.
-    void below(const double* t, Index count, std::int32_t* places) const;
-    // The numbers, and where they are from (`at`; null if in order), roughly sorted: neighbours then find their knots,
-    // and what belongs to the knots, close together in memory.
-    void arrange(const double* t, const std::int32_t* at, Index count, double* to, std::int32_t* to_at) const;
-    std::size_t bytes() const { return knots_.size() * sizeof(double) + guide_.size() * sizeof(std::int32_t); }
-
-  private:
-    Index bucket(double t) const;
-
-    Index size_ = 0;
-    std::vector<double> knots_;       // then infinity, as often as a search may look beyond the end
-    std::vector<std::int32_t> guide_; // guide_[b]: the knots below bucket b; the last bucket is beyond all knots
-    int shift_ = 0;
-    Index first_ = 0; // the leading bits of the lowest knot
-    Index reach_ = 0; // a power of two, more than the fullest bucket holds
-};
 
 // Functions of one coordinate each, with values of `segments * outputs` numbers and g(0) = 0.
 class Curves {
@@ -58,21 +36,32 @@ class Curves {
     template <class T> void evaluate(const Source<T>& x, double* out) const;
 
   private:
-    // The lines of one coordinate. Of segment s they begin at lines[start[s]]; a line is `outputs` intercepts, then as
-    // many slopes. With several segments, place[s * (knots + 1) + below] counts the knots of that one.
+    struct Entry;
+    template <class A> struct Piece; // A: float or double, as the entries of the samples are
+    struct Tile;
+    // The pieces of one coordinate; the first starts at 0, the others at the knots of the ladder.
     struct Pieces {
         Ladder ladder; // empty where it is shared
-        std::vector<Index> start;
-        std::vector<std::int32_t> place;
-        std::vector<double> lines;
+        std::byte* records = nullptr;
     };
 
-    struct Block;
-    void add(const Pieces& pieces, Block& block, Index first, Index last, double* sums, Index rows) const;
+    Index values() const { return segments_ * outputs_; }
+    std::size_t record() const; // bytes
+    template <class A> Piece<A> piece(std::byte* records, Index number) const;
+    std::vector<std::size_t> cut(const std::vector<Entry>& entries) const;
+    template <class A>
+    std::vector<std::byte> build(const std::vector<Entry>& entries, const double* weights, Ladder& ladder) const;
+    template <class T>
+    void add(const Pieces& pieces, const T* t, const std::int32_t* at, Index count, double* sums) const;
+    template <class A, class T> void add_tile(const Pieces& pieces, const Ladder& ladder, const Tile& tile,
+                                              const Tile& next, const T* t, const std::int32_t* at, double* sums) const;
 
     Index segments_ = 1, outputs_ = 1;
+    Index within_ = 0;    // room for so many knots within a piece
+    bool narrow_ = false; // whose values are of float32
     Ladder shared_;
     std::vector<Pieces> pieces_;
+    Buffer<std::byte> records_; // of all coordinates: few large pages
 };
 
 } // namespace mercer

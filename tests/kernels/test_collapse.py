@@ -91,6 +91,16 @@ def test_tables_err_no_more_than_they_say(kernel, dtype):
     assert below.max() > 1e-8 * direct.max()  # or there was no table
 
 
+@pytest.mark.parametrize("kernel", [Chi2(), JensenShannon()], ids=repr)
+def test_float32_samples_have_the_table_of_their_equals_in_float64(kernel):
+    z, x, zero = Z.astype(np.float32), X[:90].astype(np.float32), np.zeros(1, dtype=np.int64)
+    single = kernel.collapse(as_samples(z), V[:, :1], zero)
+    double = kernel.collapse(as_samples(z.astype(float)), V[:, :1], zero)
+    assert single is not None
+    assert double is not None
+    np.testing.assert_array_equal(single(as_samples(x)), double(as_samples(x.astype(float))))
+
+
 def test_no_table_where_coefficients_cancel():
     zero = np.zeros(1, dtype=np.int64)
     near = Z[0] + 1e-4 * rng.random((5000, 12))  # nearly equal samples with coefficients of either sign
