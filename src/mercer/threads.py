@@ -5,14 +5,22 @@ The default is OMP_NUM_THREADS or the processors this process may use; ``threadp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
+from functools import cache
+from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
-from threadpoolctl import LibController, register
+from threadpoolctl import LibController, ThreadpoolController, register
 
 from mercer import _native
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class MercerController(LibController):  # type: ignore[misc]
@@ -50,6 +58,69 @@ def limited(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         _native.set_thread_count(before)
+
+
+class CallsOfOneThread:
+    """Within it every call of BLAS and of the core keeps to the thread that makes it, for work shared out otherwise.
+
+    A BLAS with threads of its own lets them wait busily for its next call, at the cost of everybody else's. Any number
+    of threads may be within: the first sets the numbers, the last sets them back.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.within, self.before = threading.Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.within:
+                self.before.enter_context(limited(1))
+                self.before.enter_context(libraries().limit(limits=1, user_api="blas"))
+            self.within += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.within -= 1
+            if not self.within:
+                self.before.close()
+
+
+@cache
+def libraries() -> Any:
+    """The libraries with threads that are loaded; to find them takes milliseconds."""
+    return ThreadpoolController()
+
+
+calls_of_one_thread = CallsOfOneThread()
+
+
+def in_order(task: Callable[[Item], Result], items: Iterable[Item], use: Callable[[Item, Result], None]) -> None:
+    """Calls ``task`` for every item in as many threads as the core has, and ``use``, in this one, in the items' order.
+
+    So what is made of the results does not depend on the number of threads. Few results wait to be used.
+
+    >>> in_order(lambda x: x * x, range(3), print)
+    0 0
+    1 1
+    2 4
+    """
+    threads = _native.thread_count()
+    ahead: deque[tuple[Item, Future[Result]]] = deque()
+
+    def take() -> None:
+        item, future = ahead.popleft()
+        use(item, future.result())
+
+    with calls_of_one_thread, ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                ahead.append((item, pool.submit(copy_context().run, task, item)))
+                if len(ahead) > 2 * threads:
+                    take()
+            while ahead:
+                take()
+        finally:
+            for _, future in ahead:
+                future.cancel()
 
 
 register(MercerController)

@@ -18,6 +18,7 @@ from mercer.kernels import (
     Matern,
     NegativeDistance,
     Precomputed,
+    pairs,
 )
 
 X = np.random.default_rng(3).standard_normal((50, 20))
@@ -146,6 +147,18 @@ def test_a_product_never_holds_the_matrix(k, n):
     assert result.shape == (n, 2)
     rows = gram.rows([0, n - 1]).astype(np.float64)
     np.testing.assert_allclose(result[[0, n - 1], 0], rows.sum(axis=1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("V", [X[:, 0], X[:, :3]], ids=["vector", "matrix"])
+def test_a_product_in_many_blocks(monkeypatch, V):
+    monkeypatch.setattr(pairs, "BLOCK_BYTES", 8 * 70)
+    monkeypatch.setattr(pairs, "BLOCK_ROWS", 6)
+    monkeypatch.setattr(pairs, "BLOCK_COLUMNS", 10)
+    k = Gaussian(1)
+    np.testing.assert_allclose(k.gram(X) @ V, k(X) @ V, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        k.bind(*k.both(X, X[:17])).product(V[:17]), k(X, X[:17]) @ V[:17], rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("V", [np.ones(49), np.ones((51, 2)), np.float64(1.0), np.ones((2, 50))])

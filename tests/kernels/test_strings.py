@@ -98,18 +98,24 @@ def test_many_sequences_with_themselves():
     assert (k(many) == k(many, list(many))).all()
 
 
-def test_sums_over_samples_are_sums_over_features(monkeypatch):
-    kernel = (2 * Spectrum(3) + Spectrum(2).on(Segment(5, 20))).normalized()
-    pairs = kernel.bind(*kernel.both(X, Z))
-    V, starts = RNG.standard_normal((len(Z), 3)), np.array([0, 4, 20])
-    expected = np.stack([kernel(X, Z)[:, a:b] @ V[a:b] for a, b in ((0, 4), (4, 20), (20, 25))], axis=1)
-    np.testing.assert_allclose(pairs.by_segment(V, starts), expected, rtol=1e-12, atol=1e-12)
-    f = Expansion.of(kernel, Z, V)
-    np.testing.assert_allclose(f(X), expected.sum(axis=1), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(f(X[:1]), expected.sum(axis=1)[:1], rtol=1e-12, atol=1e-12)
-    assert f._prepared.known  # found once, for all calls
-    monkeypatch.setattr("mercer.kernels.pairs.WEIGHT_BYTES", 0)
-    np.testing.assert_allclose(pairs.by_segment(V, starts), expected, rtol=1e-12, atol=1e-12)
+@pytest.mark.parametrize(
+    "kernel",
+    [(2 * Spectrum(3) + Spectrum(2).on(Segment(5, 20))).normalized(), Mismatch(4, 1, alphabet="dna")],
+    ids=repr,
+)
+def test_sums_over_samples_are_sums_over_features(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    many = ["".join(rng.choice(list("ACGT"), 25)) for _ in range(1500)]
+    V, starts = rng.standard_normal((len(many), 3)), np.array([0, 400, 400, 900])
+    f = Expansion.of(kernel, many, V)
+    K = kernel(X, many)
+    ends = [*starts[1:], len(many)]
+    expected = np.stack([K[:, a:b] @ V[a:b] for a, b in zip(starts, ends, strict=True)], axis=1)
+    np.testing.assert_allclose(f.by_segment(X, starts), expected, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(f.by_segment(X[:1], starts), expected[:1], rtol=1e-12, atol=1e-9)
+    assert [form is not None for form in f._forms.values()] == [True]  # found once, for all calls
+    monkeypatch.setattr("mercer.kernels.strings.FEATURE_BYTES", 0)  # new sequences may be too many to be counted
+    np.testing.assert_allclose(f.by_segment(X, starts), expected, rtol=1e-12, atol=1e-9)
 
 
 def test_features_that_cannot_be_are_refused():

@@ -2,6 +2,9 @@
 
 import io
 import pickle
+import signal
+import threading
+import time
 from contextlib import redirect_stdout
 
 import numpy as np
@@ -13,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelPCA, KernelSVD
 from mercer.kernels import Chi2, Custom, Gaussian, Intersection, Linear, Precomputed
-from mercer.machines import decompose
+from mercer.solvers import eigen
 
 X = load_digits().data / 16
 rng = np.random.default_rng(0)
@@ -27,7 +30,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.fixture
 def iterative(monkeypatch):
     """The solver for many samples, on few."""
-    monkeypatch.setattr(decompose, "DENSE_SAMPLES", 50)
+    monkeypatch.setattr(eigen, "DENSE_SAMPLES", 50)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -55,15 +58,15 @@ def test_agrees_with_scikit_learn_out_of_sample(iterative, dtype):
     np.testing.assert_allclose(ours.transform(x), ours.fit_transform(x), atol=1e-5)
 
 
-def test_never_holds_the_matrix():
+def test_never_holds_a_matrix_that_does_not_fit():
     import tracemalloc
 
     many = rng.standard_normal((6000, 3))
     tracemalloc.start()
-    machine = KernelPCA(3, kernel=Gaussian(3.0)).fit(many)
+    machine = KernelPCA(3, kernel=Gaussian(3.0), cache_size=100).fit(many)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 60e6  # the matrix would be 288e6
+    assert peak < 60e6  # the matrix would be 144e6 in float32
     assert machine.residuals_.max() <= 1e-6 * machine.eigenvalues_[0]
 
 
@@ -119,18 +122,112 @@ def test_progress_and_pickle(iterative):
     out = io.StringIO()
     with redirect_stdout(out):
         machine = KernelPCA(3, kernel=Gaussian(2.0), verbose=True).fit(X[:600])
-    assert "float32: 1 products, residual" in out.getvalue()
-    assert "float64" in out.getvalue()
+    assert "KernelPCA float32: 1 products, residual" in out.getvalue()
+    assert "KernelPCA float64: 1 products, residual" in out.getvalue()
     again = pickle.loads(pickle.dumps(machine))
     np.testing.assert_array_equal(again.transform(X[:5]), machine.transform(X[:5]))
 
 
-def test_interrupt_is_heard(iterative):
+class Watcher:
+    """Notes what the solver tells, and may stop it."""
+
+    def __init__(self, stop=False):
+        self.stop, self.seen, self.ended = stop, [], []
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context, *, metadata=None, fitted_estimator=None):
+        if context.task_name == "fit":
+            self.ended.append(fitted_estimator)
+        else:
+            self.seen.append(metadata)
+        return self.stop
+
+
+@pytest.mark.parametrize("cls", [KernelPCA, KernelSVD])
+def test_callbacks_are_told_and_may_stop(iterative, cls):
+    watcher = Watcher()
+    machine = cls(5, kernel=Gaussian(0.5)).set_callbacks(watcher).fit(X[:600])
+    assert len(watcher.seen) == machine.n_iter_
+    assert [told["bits"] for told in watcher.seen] == [32] * (machine.n_iter_ - 1) + [64]
+    assert watcher.seen[-1]["residual"] <= 1e-6
+    np.testing.assert_array_equal(watcher.ended[0].transform(X[:9]), machine.transform(X[:9]))
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 products"):
+        stopped = cls(5, kernel=Gaussian(0.5)).set_callbacks(Watcher(stop=True)).fit(X[:600])
+    assert stopped.residuals_.max() > 100 * machine.residuals_.max()  # known in float64, however early it ends
+
+
+def interrupted(fit):
+    """Seconds from Ctrl-C, half a second after the start, to its end."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in a job run by nohup
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.5, send)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit()
+        return time.perf_counter() - sent[0]
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense"])
+def test_interrupt_is_heard(solver):
+    """In the products of the native core, and in LAPACK; either would take long."""
+    many = np.random.default_rng(0).standard_normal((3000 if solver == "dense" else 30_000, 40))
+    assert (
+        interrupted(lambda: KernelPCA(8, kernel=Gaussian(5.0), eigen_solver=solver, tol=1e-12).fit(many)) < 5
+    )  # a second, if nothing else runs
+
+
+def test_interrupt_of_a_users_function(iterative):
     def stop(a, b):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         KernelPCA(2, kernel=Custom(stop)).fit(X[:100])
+
+
+def test_a_matrix_that_fits_is_computed_once(iterative):
+    entries = 0
+
+    def inner(a, b):
+        nonlocal entries
+        entries += len(a) * len(b)
+        return a @ b.T + (a @ b.T) ** 2
+
+    kept = KernelPCA(3, kernel=Custom(inner)).fit(X[:400])
+    assert entries < 1.6 * 400**2  # the start is from a quarter of the samples
+    entries = 0
+    again = KernelPCA(3, kernel=Custom(inner), cache_size=0).fit(X[:400])
+    assert entries > 2 * 400**2
+    np.testing.assert_allclose(kept.eigenvalues_, again.eigenvalues_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cache_size", [0, 200])
+def test_threads_do_not_matter(cache_size):
+    few = [KernelPCA(4, kernel=Gaussian(2.0), n_jobs=jobs, cache_size=cache_size).fit(X) for jobs in (1, 2)]
+    np.testing.assert_array_equal(few[0].eigenvalues_, few[1].eigenvalues_)
+    np.testing.assert_array_equal(few[0].eigenvectors_, few[1].eigenvectors_)
+
+
+def test_few_distinct_directions(iterative):
+    """A matrix of lower rank than the components that are asked for, and one that is zero."""
+    flat = X[:600, 2:5]
+    machine = KernelPCA(6).fit(flat)
+    np.testing.assert_allclose(machine.eigenvalues_[:3], Peer(3).fit(flat).eigenvalues_, rtol=1e-6)
+    assert (machine.eigenvalues_[3:] <= 1e-9 * machine.eigenvalues_[0]).all()
+    assert (KernelPCA(2).fit(np.ones((600, 4))).eigenvalues_ == 0).all()
 
 
 @pytest.mark.parametrize("rows", [80, 400])

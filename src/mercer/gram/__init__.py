@@ -109,7 +109,10 @@ class Gram:
         """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""
         if len(self) ** 2 * self.dtype.itemsize > self.budget or isinstance(self.pairs, StoredPairs):
             return self
-        return Gram(Precomputed(), Similarities(self.to_dense()), 0)
+        known = Similarities(self.to_dense())
+        if self.pairs.same:
+            known.symmetric = True  # and need not be looked at
+        return Gram(Precomputed(), known, 0)
 
     @cached_property
     def exact(self) -> Gram:

@@ -87,7 +87,7 @@ def weights(z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed |
     build, row = entries(z) * len(z) * V.shape[1] * MULTIPLY, entries(z) * columns * MULTIPLY
     if z.width * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.dot, z, V.shape[1])):
         return None
-    return Weights(lambda x: x.array, z, V, starts)
+    return Weights(lambda x: x.array, 8 * int(entries(z)), z, V, starts)
 
 
 def mapped(
@@ -98,19 +98,19 @@ def mapped(
     build, row = count * len(z) * (FEATURE + MULTIPLY * V.shape[1]), count * (FEATURE + MULTIPLY * columns)
     if count * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.dot, z, V.shape[1])):
         return None
-    return Weights(phi, z, V, starts)
+    return Weights(phi, 8 * count, z, V, starts)
 
 
 class Weights:
-    """x -> phi(x) @ w, with w from the samples; phi gives one row per sample, dense or sparse."""
+    """x -> phi(x) @ w, with w from the samples; phi gives rows, dense or sparse, of about ``size`` bytes each."""
 
-    def __init__(self, phi: Callable[[Any], Any], z: Any, V: Array, starts: Starts) -> None:
-        self.phi, self.shape = phi, (len(starts), V.shape[1])
+    def __init__(self, phi: Callable[[Any], Any], size: int, z: Any, V: Array, starts: Starts) -> None:
+        self.phi, self.size, self.shape = phi, size, (len(starts), V.shape[1])
         parts = []
         for segment in segments(starts, len(z)):
             place = np.arange(segment.start, segment.stop)
             w: Any = 0.0
-            for some in chunks(len(place), 8 * getattr(z, "width", 1)):
+            for some in chunks(len(place), size):
                 w = w + phi(z.take(place[some])).T @ V[place[some]]
             parts.append(w)
         width = max((len(w) for w in parts if np.ndim(w)), default=0)
@@ -118,7 +118,7 @@ class Weights:
 
     def __call__(self, x: Samples) -> Array:
         out = np.empty((len(x), *self.shape))
-        for some in chunks(len(x), 8 * len(self.w)):
+        for some in chunks(len(x), self.size):
             part = x if some.stop - some.start == len(x) else x.take(np.arange(some.start, some.stop))
             out[some] = (self.phi(part) @ self.w).reshape(len(part), *self.shape)
         return out

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.pairs import FeaturePairs, Pairs
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
@@ -52,15 +53,23 @@ class ExplicitKernel(Kernel):
         known: Described = x.described(self, lambda: self.learn(x))
         return known
 
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        known = self.described(z)
-        if x is z:
-            return FeaturePairs(known.vectors, known.vectors)
+    def within(self, x: Samples, known: Described) -> SparseVectors:
+        """The features of samples in the columns that are known."""
         assert isinstance(x, Structured)
         own = x.descriptions.get(self)
-        if own is not None and own.language is known.language:  # both are parts of the same samples
-            return FeaturePairs(own.vectors, known.vectors)
-        return FeaturePairs(self.look_up(x, known.language), known.vectors)
+        if own is not None and own.language is known.language:  # parts of the same samples, or these themselves
+            vectors: SparseVectors = own.vectors
+            return vectors
+        return self.look_up(x, known.language)
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        known = self.described(z)
+        return FeaturePairs(self.within(x, known), known.vectors)
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        known = self.described(z)
+        f = weights(known.vectors, V, starts)
+        return None if f is None else lambda x: f(self.within(x, known))
 
     def diag_of(self, x: Samples) -> Array:
         return self.described(x).vectors.squares()

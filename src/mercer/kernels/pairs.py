@@ -5,6 +5,7 @@ Kernels make these with ``kernel.bind(X, Z)``; Gram matrices and expansions only
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from mercer import _native
 from mercer.memory import empty
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
+from mercer.threads import in_order
 
 #: Rows of a matrix: a contiguous range, or positions in any order.
 Rows = slice | NDArray[np.int64]
@@ -25,8 +27,8 @@ Step = tuple[_native.Op, float, float, Sequence[float]]
 BLOCK_BYTES = 4 * 2**20
 #: ... or this many rows, if that is more.
 BLOCK_ROWS = 24
-#: Weights of explicit features are kept, instead of comparing with every sample, up to this size.
-WEIGHT_BYTES = 2**26
+#: A block of a product is at most so wide: it is read twice, and meets parts of V and of the result that stay near.
+BLOCK_COLUMNS = 4096
 
 
 def step(op: _native.Op, a: float = 0.0, b: float = 0.0, c: Sequence[float] = ()) -> Step:
@@ -101,21 +103,42 @@ class Pairs(ABC):
         return out
 
     def product(self, V: Array) -> Array:
-        """The matrix times V, streamed: never more than a block of it exists."""
+        """The matrix times V, streamed: never more of it exists than a block per thread."""
         out = np.zeros((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
-        parts = chunks(self.shape[0], self.shape[1] * self.dtype.itemsize)
-        height = max((rows.stop - rows.start for rows in parts), default=0)
-        memory = empty((1, height * self.shape[1]), self.dtype).ravel()  # touched once, used for every block
-        for rows in parts:
-            # Of a symmetric matrix the blocks right of the diagonal suffice: they are used once more, transposed.
-            columns = slice(rows.start if self.same else 0, self.shape[1])
+        width = max(1, min(self.shape[1], BLOCK_COLUMNS))
+        parts = chunks(self.shape[0], width * self.dtype.itemsize)
+        # Of a symmetric matrix the blocks right of the diagonal suffice: they are used once more, transposed.
+        tiles = [
+            (rows, slice(start, min(start + width, self.shape[1])))
+            for rows in parts
+            for start in range(rows.start if self.same else 0, self.shape[1], width)
+        ]
+        mine = threading.local()
+
+        def multiplied(tile: tuple[slice, slice]) -> tuple[Array, Array]:
+            rows, columns = tile
+            if not hasattr(mine, "memory"):  # touched once, used for every block of a thread
+                mine.memory = empty((1, max(part.stop - part.start for part in parts) * width), self.dtype).ravel()
             shape = rows.stop - rows.start, columns.stop - columns.start
-            block = memory[: shape[0] * shape[1]].reshape(shape)
+            block = mine.memory[: shape[0] * shape[1]].reshape(shape)
             self.fill(block, rows, columns)
-            out[rows] += block @ V[columns]
-            if self.same:
-                out[rows.stop :] += block[:, shape[0] :].T @ V[rows]
+            left = block @ V[columns]
+            if not self.same:
+                return left, left[:0]
+            return left, block[:, max(rows.stop - columns.start, 0) :].T @ V[rows]
+
+        def add(tile: tuple[slice, slice], products: tuple[Array, Array]) -> None:
+            rows, columns = tile
+            out[rows] += products[0]
+            out[columns.stop - len(products[1]) : columns.stop] += products[1]
+
+        self.each(multiplied, tiles, add)
         return out
+
+    def each(self, task: Callable[[Any], Any], items: Sequence[Any], use: Callable[[Any, Any], None]) -> None:
+        """Calls ``task`` for every item, and ``use`` with what it returned, one after the other in this thread."""
+        for item in items:
+            use(item, task(item))
 
     def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
         """The products of segments of columns with their rows of V, of shape (rows, segments, columns of V).
@@ -204,6 +227,13 @@ class NativePairs(BoundPairs):
         self.bound.product(np.ascontiguousarray(V, dtype=np.float64), starts, out)
         return out
 
+    def each(self, task: Callable[[Any], Any], items: Sequence[Any], use: Callable[[Any, Any], None]) -> None:
+        """The same in several threads, as no Python is called and an item does not take long."""
+        if len(items) < 2:
+            return super().each(task, items, use)
+        self.bound  # noqa: B018  made once, by this thread
+        in_order(task, items, use)
+
     def shift(self) -> NDArray[np.float64] | None:
         """The point that squared distances are taken around, so that less of them cancels."""
         return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
@@ -234,25 +264,6 @@ class FeaturePairs(NativePairs):
 
     def __init__(self, x: SparseVectors, z: SparseVectors) -> None:
         super().__init__(x, z, _native.Pair.dot, [])
-        self.known: dict[tuple[bytes, bytes], Array] = {}
-
-    def share(self, other: Pairs) -> None:
-        """Takes over the weights of features that another, bound to the same columns, has found."""
-        if isinstance(other, FeaturePairs):
-            self.known = other.known
-
-    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
-        """Where they fit, by the sums of the columns' features, so that the number of columns does not matter."""
-        if self.z.width * len(starts) * V.shape[1] * 8 > WEIGHT_BYTES:
-            return super().by_segment(V, starts)
-        key = V.tobytes(), starts.tobytes()
-        weights = self.known.get(key)
-        if weights is None:
-            ends = [*starts[1:], len(V)]
-            sums = [self.z.array[a:b].T @ V[a:b] for a, b in zip(starts, ends, strict=True)]
-            weights = self.known[key] = np.concatenate(sums, axis=1).astype(np.float64, copy=False)
-        values = np.asarray(self.x.array @ weights, dtype=np.float64)
-        return values.reshape(self.shape[0], len(starts), V.shape[1])
 
     def then(self, *steps: Step) -> NativePairs:
         (op, a, b, _), *more = steps
@@ -365,6 +376,15 @@ class StoredPairs(Pairs):
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         out[...] = self.matrix[rows][:, self.columns[columns]]
+
+    def product(self, V: Array) -> Array:
+        """Without a copy if all columns are wanted as they are; in parts, so that Ctrl-C is heard between them."""
+        if not np.array_equal(self.columns, np.arange(self.matrix.shape[1])):
+            return super().product(V)
+        out = np.empty((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
+        for rows in chunks(self.shape[0], self.matrix.shape[1] * self.dtype.itemsize // 16):
+            out[rows] = self.matrix[rows] @ V
+        return out
 
 
 class FunctionPairs(Pairs):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.kernels.alphabets import Alphabet, checked_alphabet, numbering
 from mercer.kernels.base import FeaturesError, Kernel, Validity
+from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.leaf import integer
 from mercer.kernels.maps import Map
 from mercer.kernels.pairs import BoundPairs, FeaturePairs, Pairs
@@ -141,17 +142,30 @@ class WordKernel(SequenceKernel):
         found: Counts = x.once(key, find)
         return found
 
-    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+    def numbered(self, z: Sequences) -> tuple[_native.Vocabulary, SparseVectors]:
+        """The words of z, which number the columns, and their counts."""
+
         def number() -> tuple[_native.Vocabulary, SparseVectors]:
             of_z = self.counts(z, z)
             vocabulary = _native.Vocabulary(of_z.keys)
             return vocabulary, of_z.vectors(vocabulary.find(of_z.keys), len(vocabulary), z.dtype)
 
-        vocabulary, b = z.once((self, "numbered"), number)
-        if x is z:
-            return FeaturePairs(b, b)
-        of_x = self.counts(x, z)
-        return FeaturePairs(of_x.vectors(vocabulary.find(of_x.keys), len(vocabulary), x.dtype), b)
+        found: tuple[_native.Vocabulary, SparseVectors] = z.once((self, "numbered"), number)
+        return found
+
+    def within(self, x: Sequences, z: Sequences) -> SparseVectors:
+        """The counts of x in the columns of z."""
+        vocabulary, of_x = self.numbered(z)[0], self.counts(x, z)
+        return of_x.vectors(vocabulary.find(of_x.keys), len(vocabulary), x.dtype)
+
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+        b = self.numbered(z)[1]
+        return FeaturePairs(b if x is z else self.within(x, z), b)
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        known = as_sequences(z)
+        f = weights(self.numbered(known)[1], V, starts)
+        return None if f is None else lambda x: f(self.within(as_sequences(x), known))
 
     def diag_of(self, x: Samples) -> Array:
         a = as_sequences(x)
@@ -253,6 +267,9 @@ class DifferenceKernel(WordKernel):
 
         return StringPairs(x, z, make)
 
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        return None  # the counts of all words that are near are too many to be kept
+
     def diag_of(self, x: Samples) -> Array:
         a = as_sequences(x)
         left, weights = self.bags(a, a, False)
@@ -314,6 +331,14 @@ class Mismatch(DifferenceKernel):
             both = tuple(dict.fromkeys((*z.letters, *x.letters)))
             return dataclasses.replace(self, alphabet=both).compared(x, z)
         return WordKernel.compared(self, x, z) if self.counted(x, z) else super().compared(x, z)
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        known = as_sequences(z)
+        f = WordKernel.collapse(self, known, V, starts) if self.alphabet and self.counted(known, known) else None
+        if f is None:
+            return None
+        # Where the counts of all of x would be too many, the tree is walked.
+        return lambda x: f(x) if self.counted(as_sequences(x), known) else self.bind(x, z).by_segment(V, starts)
 
     def diag_of(self, x: Samples) -> Array:
         a = as_sequences(x)

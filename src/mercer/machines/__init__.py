@@ -2,7 +2,7 @@
 
 from mercer.machines.basis import BasisRidge
 from mercer.machines.classify import SVC, NuSVC
-from mercer.machines.decompose import KernelPCA, KernelSVD
+from mercer.machines.decompose import KernelPCA
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.lms import LMS, KernelLMS
 from mercer.machines.logistic import KernelLogistic
@@ -12,6 +12,7 @@ from mercer.machines.novelty import OneClassSVM
 from mercer.machines.perceptron import KernelPerceptron, Perceptron
 from mercer.machines.regress import SVR, NuSVR
 from mercer.machines.ridge import KernelRidge, KernelRidgeCV
+from mercer.machines.singular import KernelSVD
 
 __all__ = [
     "LMS",

@@ -1,86 +1,41 @@
-"""Machines that find the directions in which data vary most, in the kernel's space."""
+"""Machines that find the directions in which data vary most, in the kernel's space: what they share, and KernelPCA."""
 
 from __future__ import annotations
 
 import dataclasses
-import sys
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import eigh, svd
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_psd_eigenvalues, check_array, check_is_fitted
 
+from mercer import preimages
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Gaussian, Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
-from mercer.machines.base import KernelMachine, precise
-from mercer.problem import squared
+from mercer.machines.base import KernelMachine, precise, tell
 from mercer.samples import Samples
 from mercer.samples.base import Array
-from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.lanczos import GUARDS, Eigenpairs, Float, largest
+from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
+from mercer.solvers.lanczos import Eigenpairs, Float
 from mercer.threads import limited
 
-#: Up to this many samples the matrix is stored and decomposed as a whole ...
-DENSE_SAMPLES = 500
-#: ... and where more than one in so many of its eigenvectors are wanted.
-DENSE_SHARE = 5
+Watch = Callable[[Pass], bool]
 #: The residuals, relative to the largest eigenvalue, that are asked for if ``tol`` is 0.
 TOLERANCE = 1e-6
-#: Products in float32 may not give residuals below this.
-SINGLE_FLOOR = 1e-4
-#: Steps of a fixed point towards a pre-image, and the move of it, relative to the data, that counts as none.
-STEPS, MOVE = 200, 1e-7
 
 
-class Operator:
-    """V -> K V in float64, or V -> HKH V with H = I - 11'/n, of a Gram matrix that is never stored."""
-
-    def __init__(self, gram: Gram, centred: bool) -> None:
-        self.gram, self.centred = gram.exact, centred
-        #: K 1/n, known after the first product of a centred operator.
-        self.means: Float = np.empty(0)
-
-    def single(self) -> Operator:
-        """The same in float32."""
-        operator = Operator(self.gram, self.centred)
-        operator.gram = Gram(self.gram.kernel, self.gram.samples.astype(np.float32), 0)
-        return operator
-
-    def about_zero(self, V: Float) -> Float:
-        """HV: every column less its mean; V itself if not centred."""
-        return np.asarray(V - V.mean(axis=0)) if self.centred else V
-
-    def __call__(self, V: Float) -> Float:
-        V = self.about_zero(V)
-        first = self.centred and not len(self.means)
-        if first:  # the column of means comes along with the first block, which costs hardly more for it
-            V = np.hstack([V, np.full((len(V), 1), 1 / len(V))])
-        out = np.asarray(self.gram @ V.astype(self.gram.dtype, copy=False), dtype=np.float64)
-        if first:
-            self.means, out = out[:, -1], out[:, :-1]
-        return self.about_zero(out)
-
-    def dense(self) -> Float:
-        """The matrix itself, in memory."""
-        K = np.asarray(self.gram.to_dense(), dtype=np.float64)
-        if self.centred:
-            self.means = K.mean(axis=0)
-            K -= self.means
-            K -= (self.means - self.means.mean())[:, None]
-        return K
-
-
-class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
+class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
     """What KernelPCA and KernelSVD share: parameters, data and the choice of a solver."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -94,6 +49,7 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMac
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [None, Integral],
         "verbose": ["verbose"],
     }
@@ -119,26 +75,39 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMac
         self.X_fit_ = X
         return samples
 
+    def _fit(self, X: Any, y: Any, Z: Any = None) -> Samples:
+        """Finds the components, between a begin and an end that scikit-learn's callbacks hear of."""
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        samples = self._training(X)
+        with limited(self.n_jobs):
+            self._decompose(samples, Z, lambda step: self._tell(context, step))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        return samples
+
+    def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
+        """Sets the fitted attributes."""
+        raise NotImplementedError
+
+    def _tell(self, context: Any, step: Pass) -> bool:
+        text = f"float{step.bits}: {step.products} products, residual {step.residual:.1e}"
+        return tell(self, context, "solve", text, dataclasses.asdict(step))
+
     def _dense(self, size: int, count: int) -> bool:
-        small = size <= DENSE_SAMPLES or count * DENSE_SHARE > size
-        return self.eigen_solver == "dense" or small
+        return self.eigen_solver == "dense" or is_small(size, count)
 
-    def _iterations(self) -> int:
-        return 100 if self.max_iter is None else int(self.max_iter)
+    def _limits(self) -> tuple[float, int]:
+        """The residuals to reach, relative to the largest eigenvalue, and the most products."""
+        return float(self.tol) if self.tol > 0 else TOLERANCE, 100 if self.max_iter is None else int(self.max_iter)
 
-    def _start(self, size: int, count: int) -> Float:
-        state = check_random_state(0 if self.random_state is None else self.random_state)
-        return np.asarray(state.standard_normal((size, min(size, count + GUARDS))))
+    def _random(self) -> Any:
+        return check_random_state(0 if self.random_state is None else self.random_state)
 
-    def _report(self, stage: str) -> Any:
-        if not self.verbose:
-            return None
+    def _gram(self, samples: Samples) -> Gram:
+        return self.kernel_.gram(samples, budget=int(self.cache_size * 2**20))
 
-        def line(products: int, values: Float, residuals: Float) -> None:
-            worst = float(residuals.max() / np.abs(values).max()) if values.any() else 0.0
-            sys.stdout.write(f"{type(self).__name__} {stage}: {products} products, residual {worst:.1e}\n")
-
-        return line
+    def _count(self, size: int) -> int:
+        return size if self.n_components is None else min(size, int(self.n_components))
 
     def _warn(self, pairs: Eigenpairs) -> None:
         if not pairs.converged:
@@ -146,25 +115,16 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMac
                 f"{type(self).__name__} stopped after {pairs.iterations} products with a residual of "
                 f"{pairs.residuals.max():.1e} for eigenvalues up to {pairs.values.max():.1e}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
-    def _eigenpairs(self, operator: Operator, count: int) -> Eigenpairs:
+    def _eigenpairs(self, operator: Operator, count: int, progress: Watch) -> Eigenpairs:
         """The largest eigenpairs of a Gram matrix, centred or not."""
-        n = len(operator.gram)
-        if self._dense(n, count):
-            values, V = eigh(operator.dense(), subset_by_index=(n - count, n - 1), overwrite_a=True)
-            values, V = values[::-1], np.ascontiguousarray(V[:, ::-1])
-            return Eigenpairs(values, V, np.linalg.norm(operator(V) - V * values, axis=0), 1, True)
-        tol, most = float(self.tol) if self.tol > 0 else TOLERANCE, self._iterations()
-        start, steps = operator.about_zero(self._start(n, count)), 0
-        if operator.gram.pairs.fits_single():
-            single = operator.single()
-            found = largest(single, start, count, tol, most, SINGLE_FLOOR, self._report("float32"))
-            start, steps = operator.about_zero(found.vectors), found.iterations
-        # A product in float64 gives the eigenvalues to the square of what the vectors of float32 lack.
-        found = largest(operator, start, count, tol, most, 0.0, self._report("float64"))
-        return dataclasses.replace(found, iterations=steps + found.iterations)
+        if self._dense(len(operator.gram), count):
+            return dense_eigenpairs(operator, count)
+        pairs = eigenpairs(operator, count, *self._limits(), self._random(), progress)
+        self._warn(pairs)
+        return pairs
 
     def transform(self, X: Any) -> Array:
         """The coordinates of X along the components, of shape (n_samples, n_components)."""
@@ -193,8 +153,8 @@ class KernelPCA(Decomposition):
 
     With the centred matrix HKH = V diag(l) V', H = I - 11'/n, component j of x is
     ``sum_i V_ij / sqrt(l_j) (k(x_i, x) - mean_r k(x_r, x_i))``. With scikit-learn's parameters and defaults. For more
-    than 500 samples and few components K is never stored: blocks of vectors are multiplied by it as it is computed,
-    first in float32, then in float64 (``mercer.solvers.lanczos``), and centred without a matrix.
+    than 500 samples and few components blocks of vectors are multiplied by K as it is computed, first in float32, then
+    in float64 (``mercer.solvers.eigen``), and centred without a matrix.
 
     Parameters
     ----------
@@ -219,12 +179,15 @@ class KernelPCA(Decomposition):
     remove_zero_eig : bool, default=False
         Leave out components whose eigenvalue is zero.
     random_state : int, RandomState or None, default=None
-        Of the first block of vectors; None for always the same.
+        Of the samples and the vectors that the solver starts from; None for always the same.
+    cache_size : float, default=200
+        Megabytes: a matrix that fits is computed once and kept, others as often as they are needed.
     copy_X : ignored, as X is never changed.
     n_jobs : int or None, default=None
         The number of threads.
     verbose : bool, default=False
-        Write a line for each product.
+        Write a line for each product. scikit-learn's callbacks (``set_callbacks``) are told the same, and may stop the
+        solver.
 
     Attributes
     ----------
@@ -242,8 +205,6 @@ class KernelPCA(Decomposition):
     References
     ----------
     Schoelkopf, Smola, Mueller, "Nonlinear component analysis as a kernel eigenvalue problem", Neural Computation 1998.
-    Pre-images: Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 1999; Bakir, Weston, Schoelkopf,
-    "Learning to find pre-images", NIPS 2004.
 
     Examples
     --------
@@ -281,6 +242,7 @@ class KernelPCA(Decomposition):
         iterated_power: int | str = "auto",
         remove_zero_eig: bool = False,
         random_state: Any = None,
+        cache_size: float = 200,
         copy_X: bool = True,
         n_jobs: int | None = None,
         verbose: bool | int = False,
@@ -299,6 +261,7 @@ class KernelPCA(Decomposition):
         self.iterated_power = iterated_power
         self.remove_zero_eig = remove_zero_eig
         self.random_state = random_state
+        self.cache_size = cache_size
         self.copy_X = copy_X
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -306,29 +269,27 @@ class KernelPCA(Decomposition):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Finds the components of samples X; y is not used."""
-        self._fit(X)
+        self._fit(X, y)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Finds the components of samples X, and returns the coordinates of X along them; y is not used."""
-        samples = self._fit(X)
+        samples = self._fit(X, y)
         return self._own().astype(samples.dtype, copy=False)
 
     def _own(self) -> Float:
         """The coordinates of the training samples."""
         return np.asarray(self.eigenvectors_ * np.sqrt(self.eigenvalues_))
 
-    def _fit(self, X: Any) -> Samples:
+    def _training(self, X: Any) -> Samples:
         if self.fit_inverse_transform and self._precomputed():
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
-        samples = self._training(X)
-        n = len(samples)
-        count = n if self.n_components is None else min(n, int(self.n_components))
-        operator = Operator(self.kernel_.gram(samples, budget=0), centred=True)
-        with limited(self.n_jobs):
-            pairs = self._eigenpairs(operator, count)
-        self._warn(pairs)
+        return super()._training(X)
+
+    def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
+        count, operator = self._count(len(samples)), Centred(self._gram(samples))
+        pairs = self._eigenpairs(operator, count, progress)
         self.n_iter_ = pairs.iterations
         values = _check_psd_eigenvalues(pairs.values, enable_warnings=False)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
@@ -340,29 +301,25 @@ class KernelPCA(Decomposition):
         coefficients = divided(operator.about_zero(self.eigenvectors_), roots)
         known = samples.copy()
         if len(roots):
-            known = precise(self.kernel_, known, coefficients, float(roots.max()) / np.sqrt(n))
+            known = precise(self.kernel_, known, coefficients, float(roots.max()) / np.sqrt(len(known)))
         self.expansion_ = Expansion(self.kernel_, known, coefficients, -(operator.means @ coefficients))
         if self.fit_inverse_transform:
             self._fit_inverse()
-        return samples
 
     def _fit_inverse(self) -> None:
-        """Kernel ridge regression of X on its components."""
         if hasattr(self.X_fit_, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         own = self._own()
         kernel = self._chosen_kernel(self.n_features_in_).resolve(own)
-        targets = np.asarray(self.expansion_.samples.dense(), dtype=np.float64)
-        solution = Cholesky().solve(kernel.gram(own, budget=0), squared(targets, float(self.alpha)))
-        self.dual_coef_, self.X_transformed_fit_ = solution.coefficients, own
-        self.inverse_ = Expansion.of(kernel, own, solution.coefficients, solution.bias)
+        self.inverse_ = preimages.learned(kernel, own, self.expansion_.samples, float(self.alpha))
+        self.dual_coef_, self.X_transformed_fit_ = self.inverse_.coefficients, own
 
     def inverse_transform(self, X: Any) -> Array:
         """Points whose components are about X, of shape (n_samples, n_features).
 
         By the regression learned with ``fit_inverse_transform=True``. Without it, for the Gaussian kernel of dense
-        vectors, the z whose phi(z) is nearest to the point P = sum_i c_i phi(x_i) of the components, a fixed point of
-        ``z = sum_i c_i k(z, x_i) x_i / sum_i c_i k(z, x_i)``, reached from the nearest sample.
+        vectors, the z whose phi(z) is nearest to the point of the components, sought from the nearest sample on; see
+        ``mercer.preimages``.
         """
         check_is_fitted(self)
         if self.fit_inverse_transform:
@@ -373,149 +330,11 @@ class KernelPCA(Decomposition):
                 "transform is not available: without it, it is for Gaussian kernels of dense vectors only"
             )
         T = check_array(X, dtype=np.float64)
-        out = np.empty((len(T), self.expansion_.samples.dense().shape[1]))
-        for some in chunks(len(T), 24 * len(self.expansion_)):
-            out[some] = self._pre_images(T[some])
+        out = np.empty((len(T), self.n_features_in_))
+        own, samples = self._own(), self.expansion_.samples
+        for some in chunks(len(T), 24 * len(samples)):
+            # The point of components t is the mean of the phi(x_i) plus sum_j t_j times axis j.
+            weights = T[some] @ self.expansion_.coefficients.T + 1 / len(samples)
+            start = np.argmin(np.sum(own**2, axis=1) - 2 * T[some] @ own.T, axis=1)
+            out[some] = preimages.nearest(self.kernel_, samples, weights, samples.take(start).dense())
         return out
-
-    def _pre_images(self, T: Float) -> Float:
-        known = self.expansion_.samples.astype(np.float64)
-        X, own = known.dense(), self._own()
-        weights = T @ self.expansion_.coefficients.T + 1 / len(X)
-        nearest = np.argmin(np.sum(own**2, axis=1) - 2 * T @ own.T, axis=1)
-        Z: Float = np.array(X[nearest])
-        moving, size = np.arange(len(T)), float(np.abs(X).max())
-        for _ in range(STEPS):
-            pull = weights[moving] * self.kernel_(Z[moving], known)
-            total = pull.sum(axis=1)
-            # Where weights of either sign cancel there is no attraction to follow, and the point stays.
-            held = np.abs(total) <= 1e-9 * np.abs(pull).sum(axis=1)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                new = np.where(held[:, None], Z[moving], (pull @ X) / total[:, None])
-            move = np.abs(new - Z[moving]).max(axis=1)
-            Z[moving] = new
-            moving = moving[move > MOVE * size]
-            if not len(moving):
-                break
-        return Z
-
-
-class KernelSVD(Decomposition):
-    """Singular vectors of a matrix of kernel values, k(X, Z) = U diag(s) V', without centring; Z = X unless given.
-
-    The features L(x) = k(x, Z) V s^(-1/2) of x, and R(z) = V s^(1/2) of the samples of Z, give the best approximation
-    k(X, Z) = L(X) R(Z)' of its rank (Eckart and Young 1936). With Z = X both are the coordinates of phi(x) along the
-    principal axes of the uncentred data.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        How many singular vectors.
-    kernel : str, Kernel or callable, default="linear"
-        A name, any kernel of ``mercer.kernels`` (of samples of any kind), or a function of two samples.
-    gamma, degree, coef0, kernel_params, eigen_solver, tol, max_iter, random_state, n_jobs, verbose
-        As in ``KernelPCA``.
-
-    Attributes
-    ----------
-    singular_values_ : ndarray of shape (n_components,), the largest first.
-    left_, right_ : U and V.
-    residuals_ : ndarray of shape (n_components,)
-        |k(Z, X) u - s v| in float64, and of K v - s v if Z = X.
-    expansion_ : Expansion
-        L as a function of x.
-    kernel_, n_iter_, gamma_, X_fit_ : as in ``KernelPCA``.
-
-    References
-    ----------
-    Golub, Van Loan, "Matrix Computations", chapter 8.6.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import KernelSVD
-    >>> X, Z = np.eye(3), np.array([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    >>> machine = KernelSVD(2).fit(X, Z=Z)
-    >>> machine.singular_values_.round(6)
-    array([2., 1.])
-    >>> (machine.transform(X) @ (machine.right_ * np.sqrt(machine.singular_values_)).T).round(6)
-    array([[2., 0.],
-           [0., 1.],
-           [0., 0.]])
-    """
-
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        eigen_solver: str = "auto",
-        tol: float = 0,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, *, Z: Any = None) -> Self:
-        """Finds the singular vectors of k(X, Z), of k(X, X) if Z is None; y is not used."""
-        samples = self._training(X)
-        others = samples if Z is None else self.kernel_.samples(Z)
-        size = min(len(samples), len(others))
-        count = size if self.n_components is None else min(size, int(self.n_components))
-        with limited(self.n_jobs):
-            if Z is None:
-                self._square(samples, count)
-            else:
-                self._rectangular(samples, others, count)
-        factor = divided(self.right_, np.sqrt(self.singular_values_))
-        self.expansion_ = Expansion(self.kernel_, others.copy(), factor, np.zeros(count))
-        return self
-
-    def _square(self, samples: Samples, count: int) -> None:
-        pairs = self._eigenpairs(Operator(self.kernel_.gram(samples, budget=0), centred=False), count)
-        self._warn(pairs)
-        vectors, _ = svd_flip(u=pairs.vectors, v=None)
-        self.singular_values_ = _check_psd_eigenvalues(pairs.values, enable_warnings=False)
-        self.left_ = self.right_ = vectors
-        self.residuals_, self.n_iter_ = pairs.residuals, pairs.iterations
-
-    def _rectangular(self, x: Samples, z: Samples, count: int) -> None:
-        """Through the eigenvectors of A'A, A = k(X, Z), by products with A and A'."""
-        x, z = x.astype(np.float64), z.astype(np.float64)
-        A, B = self.kernel_.bind(x, z), self.kernel_.bind(z, x)
-        if self._dense(min(A.shape), count):
-            U, s, V = svd(A.dense(), full_matrices=False)
-            U, V, self.n_iter_ = U[:, :count], V[:count].T, 1
-            self.singular_values_ = s[:count]
-        else:
-            start = self._start(A.shape[1], count)
-            tol = float(self.tol) if self.tol > 0 else TOLERANCE
-            both = lambda W: np.asarray(B.product(A.product(W)), dtype=np.float64)  # noqa: E731
-            pairs = largest(both, start, count, tol, self._iterations(), 0.0, self._report("float64"))
-            self._warn(pairs)
-            V = pairs.vectors
-            images = np.asarray(A.product(V), dtype=np.float64)
-            self.singular_values_ = np.linalg.norm(images, axis=0)
-            U, self.n_iter_ = divided(images, self.singular_values_), pairs.iterations + 1
-        self.left_, flipped = svd_flip(u=U, v=V.T)
-        self.right_ = flipped.T
-        back = np.asarray(B.product(self.left_), dtype=np.float64)
-        self.residuals_ = np.linalg.norm(back - self.right_ * self.singular_values_, axis=0)

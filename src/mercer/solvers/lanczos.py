@@ -20,10 +20,8 @@ from scipy.linalg import eigh, eigh_tridiagonal
 Float = NDArray[np.float64]
 Product = Callable[[Float], Float]
 
-#: Vectors of a block beyond those wanted: the wanted ones converge like the gap to the first that is left out.
-GUARDS = 6
 #: Q is cut back when it is wider than this many blocks.
-BLOCKS = 12
+BLOCKS = 8
 #: The ends take at most this many products with a vector.
 LANCZOS_STEPS = 60
 
@@ -52,11 +50,17 @@ def ritz(basis: Float, images: Float, count: int) -> tuple[Float, Float, Float]:
 
 def orthonormal(block: Float, against: Float, scale: float) -> Float:
     """An orthonormal basis of what a block adds to the span of orthonormal columns: none of what is small to scale."""
-    block = block - against @ (against.T @ block)
-    block, sizes, _ = np.linalg.svd(block, full_matrices=False)
-    block = block[:, sizes > 1e-12 * scale]
+    block, triangle = np.linalg.qr(block - against @ (against.T @ block))
+    turn, sizes, _ = np.linalg.svd(triangle)
+    block = block @ turn[:, sizes > 1e-12 * scale]
     block = block - against @ (against.T @ block)  # once is not enough: rounding lets earlier directions back in
-    return np.asarray(np.linalg.qr(block)[0])
+    # The columns are nearly orthonormal by now, so that the factor of their products makes them so.
+    return np.asarray(block @ np.linalg.inv(np.linalg.cholesky(block.T @ block)).T)
+
+
+def other_directions(against: Float, count: int, seed: int) -> Float:
+    """Random orthonormal vectors, orthogonal to those."""
+    return orthonormal(np.random.default_rng(seed).standard_normal((len(against), count)), against, 1.0)
 
 
 def largest(
@@ -66,12 +70,13 @@ def largest(
     tol: float,
     max_iterations: int,
     floor: float = 0.0,
-    progress: Callable[[int, Float, Float], None] | None = None,
+    progress: Callable[[int, Float, Float], bool] | None = None,
 ) -> Eigenpairs:
     """The ``count`` largest eigenpairs, from the span of ``start``, to residuals of at most tol times the largest.
 
     Below ``floor`` times the largest, where the rounding of the products may prevent more, a step that does not halve
-    the residual is the last. ``progress`` is told the number of products, the values and the residuals so far.
+    the residual is the last. ``progress`` is told the number of products, the values and the residuals so far; if it
+    returns True, so is this step.
 
     >>> import numpy as np
     >>> A = np.diag([1.0, 2.0, 3.0, 4.0])
@@ -80,24 +85,26 @@ def largest(
     """
     basis = images = np.empty((len(start), 0))
     block, width, scale, last = orthonormal(start, basis, 1.0), max(start.shape[1], count), 0.0, np.inf
+    if not block.shape[1]:
+        block = other_directions(basis, count, 0)
     for iteration in range(1, max_iterations + 1):
         new = product(block)
         basis, images = np.hstack([basis, block]), np.hstack([images, new])
         values, vectors, turned = ritz(basis, images, count)
         residuals = np.asarray(np.linalg.norm(turned - vectors * values, axis=0))
-        if progress is not None:
-            progress(iteration, values, residuals)
+        size, worst = float(np.abs(values).max()), float(residuals.max())
+        converged = len(values) == count and worst <= tol * size
+        stop = progress is not None and progress(iteration, values, residuals)
+        if converged or stop or last / 2 < worst <= floor * size:
+            return Eigenpairs(values, vectors, residuals, iteration, converged)
+        last = worst
         scale = max(scale, float(np.linalg.norm(new, axis=0).max()))
         block = orthonormal(new, basis, scale)
         whole = not block.shape[1] or basis.shape[1] == len(start)  # the basis holds all that A can reach
-        size, worst = float(np.abs(values).max()), float(residuals.max())
-        converged = len(values) == count and (worst <= tol * size or whole)
-        if converged or last / 2 < worst <= floor * size:
-            return Eigenpairs(values, vectors, residuals, iteration, converged)
-        last = worst
+        if whole and len(values) == count:
+            return Eigenpairs(values, vectors, residuals, iteration, True)
         if whole:  # too narrow a reach, as of a matrix of low rank: other directions
-            rng = np.random.default_rng(iteration)
-            block = orthonormal(rng.standard_normal((len(start), count - len(values))), basis, 1.0)
+            block = other_directions(basis, count - len(values), iteration)
         elif basis.shape[1] + block.shape[1] > BLOCKS * width:
             _, basis, images = ritz(basis, images, 2 * width)
     return Eigenpairs(values, vectors, residuals, max_iterations, False)
