@@ -27,7 +27,7 @@ from mercer.kernels.pairs import BoundPairs, FeaturePairs, Pairs
 from mercer.samples import Samples, Sequences, SparseVectors, as_sequences
 from mercer.samples.base import Array
 
-#: Counts of words near those of a sequence are made for all sequences up to this many bytes; beyond, a tree is walked.
+#: Counts of words near those of a sequence are made for all sequences up to this many bytes; beyond, pairs are compared.
 FEATURE_BYTES = 2**28
 #: Explicit features have at most so many columns.
 MOST_COLUMNS = 2**31 - 1
@@ -236,7 +236,7 @@ class DifferenceKernel(WordKernel):
     def bags(self, x: Sequences, like: Sequences, reverse_complement: bool) -> tuple[Any, list[float]]:
         counts = self.plain(reverse_complement).counts(x, like)
         letters = max(counts.letters, 1)
-        if not _native.fits_tree(letters, self.length()):
+        if not _native.fits_differences(letters, self.length()):
             raise ValueError(
                 f"{self} needs words of at most 63 bits and 256 letters, but its words of {self.length()} letters are "
                 f"over an alphabet of {letters}; take shorter words, or an alphabet of fewer letters"
@@ -249,7 +249,7 @@ class DifferenceKernel(WordKernel):
         def make(single: bool) -> Any:
             left, weights = self.bags(x, z, False)
             right, _ = self.bags(z, z, self.reverse_complement)
-            return (_native.tree_pairs_f32 if single else _native.tree_pairs_f64)(left, right, weights)
+            return (_native.difference_pairs_f32 if single else _native.difference_pairs_f64)(left, right, weights)
 
         return StringPairs(x, z, make)
 
@@ -257,7 +257,7 @@ class DifferenceKernel(WordKernel):
         a = as_sequences(x)
         left, weights = self.bags(a, a, False)
         right, _ = self.bags(a, a, self.reverse_complement)
-        return np.asarray(_native.tree_diagonal(left, right, weights))
+        return np.asarray(_native.differences_diagonal(left, right, weights))
 
 
 @dataclass(frozen=True, repr=False)
@@ -271,8 +271,7 @@ class Mismatch(DifferenceKernel):
     to, as ``resolve`` finds them, or those the kernel is called with.
 
     Where they fit into 256 MiB, the counts themselves are made (sum over i <= m of C(k, i) (letters - 1)^i per word, 16
-    bytes each). Else a tree of the words is walked: 40 bytes per distinct word of a sequence, 64 per sequence and
-    thread.
+    bytes each). Else words are compared as those of ``GappedKmer`` are.
 
     >>> Mismatch(3, 1, alphabet="dna")(["GAT", "GTT"], ["GAT"])
     array([[10.],
@@ -340,7 +339,8 @@ class GappedKmer(DifferenceKernel):
     v of z. Ghandi, Lee, Mohammad-Noori, Beer, "Enhanced regulatory sequence prediction using gapped k-mer features"
     (2014). With ``.normalized()`` and both strands, this is the gapped k-mer kernel of LS-GKM (Lee, 2016).
 
-    A tree of the words is walked. Memory: 40 bytes per distinct word of a sequence, 64 per sequence and thread.
+    Many rows go through tables of gapped words, a few through a tree of all words, whichever is foreseen to be faster.
+    Memory: 16 bytes per distinct word of a sequence, 24 more for the tree, and some megabytes per thread.
 
     >>> GappedKmer(3, 2)(["GAT", "GTT"], ["GAT"])
     array([[3.],
