@@ -3,7 +3,6 @@
 #include "threads/pool.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -14,10 +13,6 @@ namespace {
 constexpr Index kSide = 512;          // rows, and columns, of a task
 constexpr Index kFewest = 64;         // fewer are not worth a table
 constexpr std::int32_t kMost = 65535; // occurrences that an entry of the table holds
-constexpr std::size_t kWidth = 128;   // rows of a dense table
-constexpr double kSmall = 4096;       // words of a dense table: it stays in the second cache ...
-constexpr double kCrowded = 50;       // ... and is worth it if a row has more than one in so many of them
-constexpr int kOften = 15;            // occurrences that it holds
 
 double choose(Index n, Index k) {
     double value = 1;
@@ -100,9 +95,6 @@ template <class K, class Sum> class Block {
     struct Entry {
         std::uint16_t row, count;
     };
-    struct alignas(64) Line {
-        std::array<std::uint8_t, kWidth> times{};
-    };
 
     // All sets of places that begin with those chosen and go on from `place`.
     void visit(Index chosen, Index place) {
@@ -119,72 +111,28 @@ template <class K, class Sum> class Block {
     void meet(Index chosen) {
         poll();
         const double possible = std::pow(double(base_), double(chosen));
-        const double words = std::max(double(rows.owner.size()), 1024.0);
-        const double each = double(rows.owner.size()) / double(std::max<std::size_t>(height_, 1)); // words of a row
-        if (possible <= kSmall && possible <= kCrowded * each) {
-            for (std::size_t r = 0; r < height_; r += kWidth)
-                if (!meet_densely(chosen, std::size_t(possible), r))
-                    meet<false>(chosen, std::size_t(possible), r, std::min(height_, r + kWidth));
-        } else if (possible <= 4 * words) {
-            meet<false>(chosen, std::size_t(possible), 0, height_);
-        } else {
-            meet<true>(chosen, std::bit_ceil(std::size_t(words)), 0, height_);
-        }
+        const std::size_t words = std::max<std::size_t>(rows.owner.size(), 1024);
+        if (possible <= 4.0 * double(words))
+            meet<false>(chosen, std::size_t(possible));
+        else
+            meet<true>(chosen, std::bit_ceil(words));
     }
 
-    // A table of how often each of kWidth rows has each of a few words, so that a word of a column adds a line of it.
-    // False, and nothing is added, if a row has a word too often for bytes.
-    bool meet_densely(Index chosen, std::size_t cells, std::size_t first_row) {
-        const std::vector<K>&own = rows.key[std::size_t(chosen)], &asked = columns.key[std::size_t(chosen)];
-        const std::size_t width = std::min(kWidth, height_ - first_row);
-        lines_.assign(cells, {});
-        int largest = 1;
-        for (std::size_t w = rows.first[first_row]; w < rows.first[first_row + width]; ++w) {
-            std::uint8_t& times = lines_[std::size_t(own[w])].times[rows.owner[w] - first_row];
-            largest = std::max(largest, times + rows.count[w]);
-            if (largest > kOften) return false;
-            times = std::uint8_t(times + rows.count[w]);
-        }
-        const Sum share = Sum((*share_)[std::size_t(chosen)]);
-        const int most = 255 / largest; // lines that add up to bytes
-        for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
-            Sum* sums = this->sums.data() + j * height_ + first_row;
-            Line line;
-            int added = 0;
-            for (std::size_t w = columns.first[j]; w < columns.first[j + 1]; ++w)
-                for (std::int32_t c = columns.count[w]; c > 0; --c) {
-                    if (added == most) {
-                        for (std::size_t r = 0; r < width; ++r) sums[r] += share * Sum(line.times[r]);
-                        line = {};
-                        added = 0;
-                    }
-                    const Line& more = lines_[std::size_t(asked[w])];
-                    for (std::size_t r = 0; r < kWidth; ++r)
-                        line.times[r] = std::uint8_t(line.times[r] + more.times[r]);
-                    ++added;
-                }
-            for (std::size_t r = 0; r < width; ++r) sums[r] += share * Sum(line.times[r]);
-        }
-        return true;
-    }
-
-    // A table of the words of some rows, each at its key or a hash of it, where every word of a column finds its
-    // equals.
-    template <bool kHashed> void meet(Index chosen, std::size_t cells, std::size_t first_row, std::size_t last_row) {
+    // A table of the rows' words, each at its key or at a hash of it; then every word of the columns finds its equals.
+    template <bool kHashed> void meet(Index chosen, std::size_t cells) {
         const int shift = 64 - int(std::bit_width(cells - 1));
         auto cell = [&](K key) {
             if constexpr (kHashed) return std::size_t((Key(key) * 0x9e3779b97f4a7c15ull) >> shift);
             return std::size_t(key);
         };
         const std::vector<K>&own = rows.key[std::size_t(chosen)], &asked = columns.key[std::size_t(chosen)];
-        const std::size_t w0 = rows.first[first_row], w1 = rows.first[last_row];
         begin_.assign(cells + 1, 0);
-        for (std::size_t w = w0; w < w1; ++w) ++begin_[cell(own[w]) + 1];
+        for (K key : own) ++begin_[cell(key) + 1];
         for (std::size_t c = 0; c < cells; ++c) begin_[c + 1] += begin_[c];
         end_.assign(begin_.begin(), begin_.end() - 1);
         entry_.resize(own.size());
         if (kHashed) key_.resize(own.size());
-        for (std::size_t w = w0; w < w1; ++w) {
+        for (std::size_t w = 0; w < own.size(); ++w) {
             const std::size_t c = cell(own[w]);
             std::uint32_t& end = end_[c];
             const bool again = end > begin_[c] && entry_[end - 1].row == rows.owner[w] &&
@@ -216,7 +164,6 @@ template <class K, class Sum> class Block {
     std::size_t height_ = 0;
     std::vector<std::uint32_t> begin_, end_; // of the entries of each cell
     std::vector<Entry> entry_;
-    std::vector<Line> lines_;
     std::vector<K> key_;
 };
 

@@ -27,8 +27,8 @@ from mercer.kernels.pairs import BoundPairs, FeaturePairs, Pairs
 from mercer.samples import Samples, Sequences, SparseVectors, as_sequences
 from mercer.samples.base import Array
 
-#: Counts of words near those of a sequence are made for all sequences up to this many bytes; beyond, pairs are compared.
-FEATURE_BYTES = 2**28
+#: Counts of words near those of a sequence are made up to this many bytes for all; beyond, words are compared.
+FEATURE_BYTES = 2**23
 #: Explicit features have at most so many columns.
 MOST_COLUMNS = 2**31 - 1
 
@@ -270,7 +270,7 @@ class Mismatch(DifferenceKernel):
     u runs over all words of the alphabet. Without one, these are the letters of the samples: those a machine is fitted
     to, as ``resolve`` finds them, or those the kernel is called with.
 
-    Where they fit into 256 MiB, the counts themselves are made (sum over i <= m of C(k, i) (letters - 1)^i per word, 16
+    Where they fit into 8 MiB, the counts themselves are made (sum over i <= m of C(k, i) (letters - 1)^i per word, 16
     bytes each). Else words are compared as those of ``GappedKmer`` are.
 
     >>> Mismatch(3, 1, alphabet="dna")(["GAT", "GTT"], ["GAT"])
