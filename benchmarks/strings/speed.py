@@ -25,7 +25,7 @@ GROWING: dict[str, tuple[Kernel, str]] = {
     "gapped": (GappedKmer(10, 6, alphabet="dna"), DNA),
 }
 #: Numbers and lengths of random sequences.
-SIZES = ((625, 200), (1250, 200), (2500, 200), (5000, 200), (1250, 100), (1250, 400), (1250, 800))
+SIZES = ((625, 200), (1250, 200), (2500, 200), (1250, 100), (1250, 400))
 MANY = (20000, 200)
 #: Seconds of processor time, and megabytes beside the matrix itself, within which MANY are to be compared.
 MOST_SECONDS, MOST_MEGABYTES = 1200.0, 1000.0
