@@ -88,7 +88,7 @@ def save(noun: str, rows: list[Any]) -> None:
 
 
 def write(path: Path, rows: list[Any]) -> None:
-    """The rows, each a dataclass, and the machine they were measured on."""
+    """The rows, each a dataclass or what was read of one, and the machine they were measured on."""
     from mercer import _native
 
     path.parent.mkdir(exist_ok=True)
@@ -99,4 +99,7 @@ def write(path: Path, rows: list[Any]) -> None:
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-    path.write_text(json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n")
+    path.write_text(
+        json.dumps({"machine": machine, "rows": [r if isinstance(r, dict) else asdict(r) for r in rows]}, indent=1)
+        + "\n"
+    )

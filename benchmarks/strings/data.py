@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.measure import DATA
 from mercer import SVC
 from mercer.files import read_fasta
+
+Grid = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -61,28 +64,46 @@ def fitted(K: Any, y: Any, train: Any, C: float) -> SVC:
     return SVC(C=C, kernel="precomputed").fit(np.ascontiguousarray(K[np.ix_(train, train)]), y[train])
 
 
-def right(K: Any, y: Any, train: Any, test: Any, C: float) -> int:
-    """How many test samples a machine fitted to the training samples gets right."""
-    block = np.ascontiguousarray(K[np.ix_(test, train)])
-    return int((fitted(K, y, train, C).predict(block) == y[test]).sum())
+def accuracy(machine: SVC, block: Any, y: Any) -> float:
+    return float((machine.predict(block) == y).mean())
 
 
-def chosen(matrices: dict[Any, Any], y: Any, train: Any, grid: tuple[float, ...]) -> tuple[Any, float]:
-    """The kernel and the C that are best in 3-fold cross-validation inside the training samples."""
-    if len(matrices) * len(grid) == 1:
-        return next(iter(matrices)), grid[0]
+def area(machine: SVC, block: Any, y: Any) -> float:
+    """Under the ROC curve."""
+    return float(roc_auc_score(y, machine.decision_function(block)))
+
+
+Measure = Callable[[SVC, Any, Any], float]
+
+
+def scored(K: Any, y: Any, train: Any, test: Any, C: float, measure: Measure) -> float:
+    """How a machine that is fitted to the training samples does on the test samples."""
+    return measure(fitted(K, y, train, C), np.ascontiguousarray(K[np.ix_(test, train)]), y[test])
+
+
+def chosen(matrices: dict[Any, Any], y: Any, train: Any, grid: Grid, measure: Measure, inner: int) -> tuple[Any, float]:
+    """The kernel and the C that are best on so many of three folds of the training samples, each left out in turn."""
+    parts = list(folds(y[train], 3, 1))[:inner]
     scores = {
-        (name, C): sum(right(K, y, train[a], train[b], C) for a, b in folds(y[train], 3, 1))
+        (name, C): sum(scored(K, y, train[a], train[b], C, measure) for a, b in parts)
         for name, K in matrices.items()
         for C in grid
     }
     return max(scores, key=lambda key: scores[key])
 
 
-def nested(matrices: dict[Any, Any], y: Any, count: int, grid: tuple[float, ...]) -> float:
-    """The share of samples that are right when left out; kernel and C are chosen inside the rest."""
-    correct = 0
-    for train, test in folds(y, count, 0):
-        name, C = chosen(matrices, y, train, grid)
-        correct += right(matrices[name], y, train, test, C)
-    return correct / len(y)
+def nested(
+    matrices: dict[Any, Any],
+    y: Any,
+    splits: Iterable[tuple[Any, Any]],
+    grid: Grid,
+    measure: Measure,
+    inner: int = 3,
+) -> float:
+    """The mean over splits, weighed by their sizes; kernel and C are chosen inside the training part of each."""
+    values, sizes = [], []
+    for train, test in splits:
+        name, C = chosen(matrices, y, train, grid, measure, inner)
+        values.append(scored(matrices[name], y, train, test, C, measure))
+        sizes.append(len(test))
+    return float(np.average(values, weights=sizes))

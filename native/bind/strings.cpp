@@ -1,7 +1,7 @@
 #include "bind/bind.hpp"
 #include "bind/pairs.hpp"
 #include "strings/alignments.hpp"
-#include "strings/tree.hpp"
+#include "strings/differences.hpp"
 #include "strings/words.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -75,17 +75,17 @@ template <class T> struct StringPairs {
     void fill_symmetric(Out<T> out) const { mercer::python::fill_symmetric(*pairs, columns, out); }
 };
 
-template <class T> void bind_pairs(nb::module_& m, const char* name, const char* tree, const char* each) {
+template <class T> void bind_pairs(nb::module_& m, const char* name, const char* differences, const char* each) {
     nb::class_<StringPairs<T>>(m, name)
         .def("fill", &StringPairs<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
         .def("fill_symmetric", &StringPairs<T>::fill_symmetric, "out"_a.noconvert());
     m.def(
-        tree,
+        differences,
         [](const Bag& x, const Bag& z, const std::vector<double>& weights) {
             std::unique_ptr<mercer::Pairs<T>> pairs;
             {
                 nb::gil_scoped_release release;
-                pairs = mercer::bind_tree<T>(x.view, z.view, weights);
+                pairs = mercer::bind_differences<T>(x.view, z.view, weights);
             }
             return new StringPairs<T>{std::move(pairs), x.view.count, z.view.count, nb::make_tuple(x.owner, z.owner)};
         },
@@ -179,20 +179,20 @@ void bind_strings(nb::module_& m) {
             },
             "score"_a, "open"_a, "extend"_a, "beta"_a);
     m.def(
-        "tree_diagonal",
+        "differences_diagonal",
         [](const Bag& x, const Bag& z, const std::vector<double>& weights) {
             std::vector<double> out(std::size_t(x.view.count));
             {
                 nb::gil_scoped_release release;
-                mercer::tree_diagonal(x.view, z.view, weights, out.data());
+                mercer::differences_diagonal(x.view, z.view, weights, out.data());
             }
             return handed_over(std::move(out));
         },
         "x"_a, "z"_a, "weights"_a);
-    m.def("fits_tree", &mercer::fits_tree, "alphabet"_a, "length"_a);
+    m.def("fits_differences", &mercer::fits_differences, "alphabet"_a, "length"_a);
     bind_diagonal<mercer::WeightedDegree>(m);
     bind_diagonal<mercer::Subsequence>(m);
     bind_diagonal<mercer::LocalAlignment>(m);
-    bind_pairs<float>(m, "StringPairsF32", "tree_pairs_f32", "string_pairs_f32");
-    bind_pairs<double>(m, "StringPairsF64", "tree_pairs_f64", "string_pairs_f64");
+    bind_pairs<float>(m, "StringPairsF32", "difference_pairs_f32", "string_pairs_f32");
+    bind_pairs<double>(m, "StringPairsF64", "difference_pairs_f64", "string_pairs_f64");
 }

@@ -16,7 +16,8 @@ namespace {
 
 constexpr Index kBlock = 8192; // columns whose sums are kept at a time: 64 KiB
 constexpr Index kRows = 18;    // rows of a task
-constexpr Index kPanel = 512;  // rows filled together of a symmetric matrix
+constexpr Index kPanel = 256;  // rows filled together of a symmetric matrix
+constexpr Index kAhead = 8;    // lists asked for before they are needed
 constexpr Index kTile = 64;    // rows and columns copied together
 // Time of one thread, in nanoseconds: to meet a common coordinate in the lists, to finish an entry, and to add up one
 // coordinate of one pair in dense panels of this precision.
@@ -28,6 +29,10 @@ template <class T> std::vector<double> counts(const Source<T>& s) {
     std::vector<double> result(std::size_t(s.columns), 0.0);
     for (Index p = s.indptr[0]; p < s.indptr[s.rows]; ++p) ++result[s.indices[p]];
     return result;
+}
+
+template <class T> bool same(const Source<T>& x, const Source<T>& z) {
+    return x.indices == z.indices && x.values == z.values && x.rows == z.rows;
 }
 
 double jensen_shannon(double x, double z) {
@@ -43,53 +48,46 @@ template <class T> class SparsePairs final : public Pairs<T> {
         if (formula_.pair == Pair::linf) return;
         bind_popular();
         x_terms_ = terms(x_);
-        z_terms_ = terms(z_);
+        z_terms_ = same(x_, z_) ? x_terms_ : terms(z_);
         const Index blocks = (z.rows + kBlock - 1) / kBlock, d = z.columns;
-        starts_.resize(blocks);
+        lists_.resize(blocks);
         postings_.resize(blocks);
         parallel(blocks, [&](long b) {
-            auto& start = starts_[b];
-            start.assign(std::size_t(d + 1), 0);
+            auto& list = lists_[b];
+            list.assign(std::size_t(d), {});
             const Index r0 = b * kBlock, r1 = std::min(z_.rows, r0 + kBlock);
-            for (Index p = z_.indptr[r0]; p < z_.indptr[r1]; ++p)
-                if (place_[z_.indices[p]] < 0) ++start[z_.indices[p] + 1];
-            for (Index k = 0; k < d; ++k) start[k + 1] += start[k];
-            std::vector<Index> next(start.begin(), start.end() - 1);
+            for (Index p = z_.indptr[r0]; p < z_.indptr[r1]; ++p) ++list[z_.indices[p]].end;
+            Index total = 0;
+            for (Index k = 0; k < d; ++k) { // the lists of popular coordinates are empty
+                const Index size = place_[k] < 0 ? list[k].end : 0;
+                list[k] = {total, total};
+                total += size;
+            }
             auto& posting = postings_[b];
-            posting.resize(std::size_t(start[d]));
+            posting.resize(std::size_t(total));
             for (Index r = r0; r < r1; ++r)
                 for (Index p = z_.indptr[r]; p < z_.indptr[r + 1]; ++p)
                     if (place_[z_.indices[p]] < 0)
-                        posting[next[z_.indices[p]]++] = {static_cast<std::int32_t>(r - r0), value(z_, p)};
+                        posting[list[z_.indices[p]].end++] = {static_cast<std::int32_t>(r - r0), value(z_, p)};
         });
     }
 
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
               Index stride) const override {
-        if (rows <= 0 || last_column <= first_column) return;
-        const Index b0 = first_column / kBlock, blocks = (last_column - 1) / kBlock - b0 + 1;
-        const Index height = std::max<Index>(1, std::min<Index>(kRows, rows * blocks / (4 * thread_count())));
-        const Index groups = (rows + height - 1) / height;
-        parallel(groups * blocks, [&](long t) {
-            const Index b = b0 + t % blocks, r0 = (t / blocks) * height, r1 = std::min(rows, r0 + height);
-            const Index start = b * kBlock;
-            const Index j0 = std::max(first_column, start), j1 = std::min(last_column, start + kBlock);
-            double* sums = popular_sums(index ? index + r0 : nullptr, first_row + r0, r1 - r0, j0, j1);
-            for (Index r = r0; r < r1; ++r, sums += j1 - j0) {
-                const Index i = index ? index[r] : first_row + r;
-                T* target = out + r * stride + (j0 - first_column);
-                reduce(i, b, j0, j1, sums, target);
-                isa_.apply(formula_.steps.data(), formula_.steps.data() + formula_.steps.size(), target,
-                           std::size_t(j1 - j0));
-            }
-        });
+        fill(index, first_row, rows, first_column, last_column, out, stride, nullptr);
     }
 
     // Panels of rows from their diagonal on; what is left of it is a copy.
     void fill_symmetric(T* out, Index stride) const override {
         const Index n = z_.rows, tiles = (n + kTile - 1) / kTile;
-        for (Index r = 0; r < n; r += kPanel)
-            fill(nullptr, r, std::min(kPanel, n - r), r, n, out + r * stride + r, stride);
+        Lists remaining = lists_; // from the diagonal on
+        for (Index r = 0; r < n; r += kPanel) {
+            const Index height = std::min(kPanel, n - r);
+            fill(nullptr, r, height, r, n, out + r * stride + r, stride, remaining.empty() ? nullptr : &remaining);
+            for (Index i = r; !remaining.empty() && i < r + height; ++i)
+                for (Index p = z_.indptr[i]; p < z_.indptr[i + 1]; ++p)
+                    if (place_[z_.indices[p]] < 0) ++remaining[i / kBlock][z_.indices[p]].begin;
+        }
         parallel(tiles * tiles, [&](long t) {
             const Index i0 = t / tiles * kTile, j0 = t % tiles * kTile;
             for (Index i = i0; i < std::min(n, i0 + kTile); ++i) {
@@ -107,12 +105,39 @@ template <class T> class SparsePairs final : public Pairs<T> {
         std::int32_t row;
         T value;
     };
+    struct List { // of the samples that have a coordinate: a range of postings
+        Index begin = 0, end = 0;
+    };
+    using Lists = std::vector<std::vector<List>>; // [block][coordinate]
+
+    // `rest`, if not null, is the lists without the columns before first_column, which are searched for otherwise.
+    void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
+              Index stride, const Lists* rest) const {
+        if (rows <= 0 || last_column <= first_column) return;
+        const Index b0 = first_column / kBlock, blocks = (last_column - 1) / kBlock - b0 + 1;
+        const Index height = std::max<Index>(1, std::min<Index>(kRows, rows * blocks / (4 * thread_count())));
+        const Index groups = (rows + height - 1) / height;
+        parallel(groups * blocks, [&](long t) {
+            const Index b = b0 + t % blocks, r0 = (t / blocks) * height, r1 = std::min(rows, r0 + height);
+            const Index start = b * kBlock;
+            const Index j0 = std::max(first_column, start), j1 = std::min(last_column, start + kBlock);
+            double* sums = popular_sums(index ? index + r0 : nullptr, first_row + r0, r1 - r0, j0, j1);
+            for (Index r = r0; r < r1; ++r, sums += popular_ ? j1 - j0 : 0) {
+                if (!popular_) std::fill_n(sums, j1 - j0, 0.0); // the same row of sums, which stays in the cache
+                const Index i = index ? index[r] : first_row + r;
+                T* target = out + r * stride + (j0 - first_column);
+                reduce(i, b, j0, j1, sums, target, rest ? (*rest)[b].data() : nullptr);
+                isa_.apply(formula_.steps.data(), formula_.steps.data() + formula_.steps.size(), target,
+                           std::size_t(j1 - j0));
+            }
+        });
+    }
 
     bool squares() const { return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct; }
 
     // Copies the popular coordinates of both sides into dense arrays and binds those.
     void bind_popular() {
-        const std::vector<double> of_x = counts(x_), of_z = counts(z_);
+        const std::vector<double> of_x = counts(x_), of_z = same(x_, z_) ? of_x : counts(z_);
         const double pairs = double(x_.rows) * double(z_.rows);
         Index popular = 0;
         for (Index k = 0; k < x_.columns; ++k)
@@ -133,14 +158,11 @@ template <class T> class SparsePairs final : public Pairs<T> {
                               Formula{squares() ? Pair::dot : formula_.pair, {}, 0.0}, Frame{});
     }
 
-    // The sums over popular coordinates (or zeros) for some rows and the columns j0 .. j1 - 1, in this thread's memory.
+    // The sums over popular coordinates, if any, for some rows and the columns j0 .. j1 - 1, in this thread's memory.
     double* popular_sums(const Index* index, Index first_row, Index rows, Index j0, Index j1) const {
         static thread_local std::vector<double> memory;
         memory.resize(std::size_t(kRows * kBlock));
-        if (popular_)
-            popular_->fill(index, first_row, rows, j0, j1, memory.data(), j1 - j0);
-        else
-            std::fill_n(memory.begin(), rows * (j1 - j0), 0.0);
+        if (popular_) popular_->fill(index, first_row, rows, j0, j1, memory.data(), j1 - j0);
         return memory.data();
     }
 
@@ -151,6 +173,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
     // What each sample adds to the reduction on its own.
     std::vector<double> terms(const Source<T>& s) const {
         std::vector<double> result(std::size_t(s.rows), 0.0);
+        if (formula_.pair == Pair::dot) return result;
         for (Index i = 0; i < s.rows; ++i)
             for (Index p = s.indptr[i]; p < s.indptr[i + 1]; ++p) {
                 const double v = value(s, p);
@@ -172,20 +195,24 @@ template <class T> class SparsePairs final : public Pairs<T> {
     }
 
     // Adds the sums over common coordinates of row i with the columns first .. last - 1 of block b.
-    void common(Index i, Index b, Index first, Index last, double* sums) const {
+    void common(Index i, Index b, Index first, Index last, double* sums, const List* rest) const {
         const Posting* posting = postings_[b].data();
         sums -= first;
-        const Index* start = starts_[b].data();
-        for (Index p = x_.indptr[i]; p < x_.indptr[i + 1]; ++p) {
-            const double x = value(x_, p);
-            const Index k = x_.indices[p];
-            if (place_[k] >= 0) continue;
-            const Posting *from = posting + start[k], *to = posting + start[k + 1];
-            if (first > 0 || last < std::min(kBlock, z_.rows - b * kBlock)) { // not the whole block: lists are in order
+        const List* lists = rest ? rest : lists_[b].data();
+        const bool whole = rest || (first == 0 && last == std::min(kBlock, z_.rows - b * kBlock));
+        const Index end = x_.indptr[i + 1];
+        for (Index p = x_.indptr[i]; p < end; ++p) {
+            if (p + 2 * kAhead < end) __builtin_prefetch(lists + x_.indices[p + 2 * kAhead]);
+            if (p + kAhead < end) __builtin_prefetch(posting + lists[x_.indices[p + kAhead]].begin);
+            const List list = lists[x_.indices[p]];
+            const Posting *from = posting + list.begin, *to = posting + list.end;
+            if (from == to) continue;
+            if (!whole) { // lists are in order
                 auto before = [](const Posting& p, Index row) { return p.row < row; };
                 from = std::lower_bound(from, to, first, before);
                 to = std::lower_bound(from, to, last, before);
             }
+            const double x = value(x_, p);
             switch (formula_.pair) {
             case Pair::dot:
             case Pair::squared_distance:
@@ -216,7 +243,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
         }
     }
 
-    void reduce(Index i, Index b, Index j0, Index j1, double* sums, T* out) const {
+    void reduce(Index i, Index b, Index j0, Index j1, double* sums, T* out, const List* rest) const {
         if (formula_.pair == Pair::linf) {
             for (Index j = j0; j < j1; ++j) {
                 double most = 0;
@@ -225,7 +252,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
             }
             return;
         }
-        common(i, b, j0 - b * kBlock, j1 - b * kBlock, sums);
+        common(i, b, j0 - b * kBlock, j1 - b * kBlock, sums, rest);
         const double term = x_terms_[i];
         const double* terms = z_terms_.data() + j0;
         const Index n = j1 - j0;
@@ -277,7 +304,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
     std::vector<double> popular_x_, popular_z_;
     std::unique_ptr<Pairs<double>> popular_;
     Index rest_ = 0; // coordinates that are not popular
-    std::vector<std::vector<Index>> starts_;
+    Lists lists_;
     std::vector<std::vector<Posting>> postings_;
 };
 
@@ -290,7 +317,7 @@ bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formu
     const double n = double(x.rows), m = double(z.rows), d = double(z.columns);
     if (m * d * sizeof(T) > kLargest) return true;
     if (formula.pair == Pair::linf) return false;
-    const std::vector<double> of_x = counts(x), of_z = counts(z);
+    const std::vector<double> of_x = counts(x), of_z = same(x, z) ? of_x : counts(z);
     double cost = kFinish * n * m;
     for (Index k = 0; k < z.columns; ++k) cost += std::min(kMeet * of_x[k] * of_z[k], kDense<double> * n * m);
     return cost < (frame.grid ? 0.5 * kDense<float> : kDense<T>)*n * m * d;

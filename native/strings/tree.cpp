@@ -4,15 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <stdexcept>
 
 namespace mercer {
 namespace {
 
 constexpr Index kRows = 8; // rows that walk the tree together
-
-int bits_per_letter(std::int32_t alphabet) { return std::max(1, int(std::bit_width(unsigned(alphabet - 1)))); }
 
 std::uint8_t* letters_of(Key key, std::int32_t alphabet, Index length, std::uint8_t* out) {
     for (Index p = length; p-- > 0; key /= Key(alphabet)) out[p] = std::uint8_t(key % Key(alphabet));
@@ -228,59 +224,31 @@ template <class T> class TreePairs final : public Pairs<T> {
     std::vector<Posting> postings_;
 };
 
-void check(const Bags& x, const Bags& z, const std::vector<double>& weights) {
-    if (x.alphabet != z.alphabet || x.length != z.length || !fits_tree(x.alphabet, x.length) || weights.empty() ||
-        Index(weights.size()) > x.length + 1)
-        throw std::invalid_argument("a tree needs words of one length and alphabet, and a weight per difference");
-}
-
 } // namespace
 
-bool fits_tree(std::int32_t alphabet, Index length) {
-    return alphabet >= 1 && alphabet <= 256 && length >= 1 && length * bits_per_letter(alphabet) <= 63;
+double tree_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows) {
+    constexpr double kStep = 1.5; // nanoseconds to take a word to a node
+    const auto most = Index(weights.size()) - 1;
+    const double words = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)) * double(rows);
+    const double equal = 1.0 / double(x.alphabet);
+    std::vector<double> chance(std::size_t(x.length) + 2, 0.0); // that so many letters of the path differ
+    chance[0] = 1;
+    double nodes = 1, steps = 0;
+    for (Index p = 0; p < x.length; ++p) {
+        double alive = 0;
+        for (Index d = 0; d <= std::min(p, most); ++d) alive += chance[std::size_t(d)];
+        nodes = std::min(nodes * double(x.alphabet), double(z.indptr[z.count]));
+        steps += nodes * alive;
+        for (Index d = p + 1; d > 0; --d)
+            chance[std::size_t(d)] = chance[std::size_t(d)] * equal + chance[std::size_t(d) - 1] * (1 - equal);
+        chance[0] *= equal;
+    }
+    return kStep * words * steps;
 }
 
 template <class T>
 std::unique_ptr<Pairs<T>> bind_tree(const Bags& x, const Bags& z, const std::vector<double>& weights) {
-    check(x, z, weights);
     return std::make_unique<TreePairs<T>>(x, z, weights);
-}
-
-void tree_diagonal(const Bags& x, const Bags& z, const std::vector<double>& weights, double* out) {
-    check(x, z, weights);
-    if (x.count != z.count) throw std::invalid_argument("a diagonal needs as many rows as columns");
-    const int bits = bits_per_letter(x.alphabet);
-    // Two packed words differ where a letter's bits do: all bits of a letter are folded onto its lowest.
-    Key lowest = 0;
-    for (Index p = 0; p < x.length; ++p) lowest |= Key(1) << (p * bits);
-    auto packed = [&](const Bags& b, Index i) {
-        std::vector<Key> words;
-        std::array<std::uint8_t, 64> letters;
-        for (Index p = b.indptr[i]; p < b.indptr[i + 1]; ++p) {
-            letters_of(b.keys[p], b.alphabet, b.length, letters.data());
-            Key word = 0;
-            for (Index q = 0; q < b.length; ++q) word |= Key(letters[std::size_t(q)]) << (q * bits);
-            words.push_back(word);
-        }
-        return words;
-    };
-    std::vector<double> weight(std::size_t(x.length) + 1, 0.0);
-    std::copy(weights.begin(), weights.end(), weight.begin());
-    parallel(x.count, [&](long i) {
-        const std::vector<Key> u = packed(x, i), v = packed(z, i);
-        double sum = 0;
-        for (std::size_t a = 0; a < u.size(); ++a) {
-            double part = 0;
-            for (std::size_t b = 0; b < v.size(); ++b) {
-                Key d = u[a] ^ v[b];
-                for (int s = 1; s < bits; ++s) d |= (u[a] ^ v[b]) >> s;
-                part += weight[std::size_t(std::popcount(d & lowest))] * z.values[z.indptr[i] + Index(b)];
-            }
-            sum += part * x.values[x.indptr[i] + Index(a)];
-            poll();
-        }
-        out[i] = sum;
-    });
 }
 
 template std::unique_ptr<Pairs<float>> bind_tree(const Bags&, const Bags&, const std::vector<double>&);

@@ -3,6 +3,7 @@
 #include "threads/pool.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <stdexcept>
@@ -46,7 +47,7 @@ class Counter {
             }
             read(other_.data(), length);
         }
-        std::sort(found_.begin(), found_.end());
+        sort_found();
         const std::size_t begin = out.keys.size();
         for (std::size_t p = 0, q = 0; p < found_.size(); p = q) {
             while (q < found_.size() && found_[q] == found_[p]) ++q;
@@ -82,6 +83,23 @@ class Counter {
         }
     }
 
+    // Few bits of the keys at a time where they are few, since that needs no comparisons.
+    void sort_found() {
+        constexpr int kBits = 9, kMostPasses = 4;
+        constexpr std::size_t kFew = 64;
+        const int bits = exact_ ? int(std::bit_width(first_.back() + power_.back())) : 64;
+        if (bits > kBits * kMostPasses || found_.size() < kFew) return std::sort(found_.begin(), found_.end());
+        spare_.resize(found_.size());
+        for (int shift = 0; shift < bits; shift += kBits) {
+            std::array<std::uint32_t, (1 << kBits) + 1> begin{};
+            auto digit = [=](Key key) { return std::size_t(key >> shift) & ((1 << kBits) - 1); };
+            for (Key key : found_) ++begin[digit(key) + 1];
+            for (std::size_t d = 1; d < begin.size(); ++d) begin[d] += begin[d - 1];
+            for (Key key : found_) spare_[begin[digit(key)]++] = key;
+            found_.swap(spare_);
+        }
+    }
+
     // Replaces the words found, from `begin`, by all that differ from them in at most `mismatches` letters.
     void spread(std::size_t begin, Counts& out) {
         near_.clear();
@@ -111,7 +129,7 @@ class Counter {
     const Sequences& sequences_;
     Words words_;
     bool exact_;
-    std::vector<Key> first_, power_, found_;
+    std::vector<Key> first_, power_, found_, spare_;
     std::vector<std::pair<Key, double>> near_;
     std::vector<std::int32_t> other_;
 };

@@ -1,6 +1,8 @@
-// Words, their tree and alignments against loops over all pairs of words and all pairs of places.
+// Words, their differences and alignments against loops over all pairs of words and all pairs of places.
 #include "check.hpp"
 #include "strings/alignments.hpp"
+#include "strings/differences.hpp"
+#include "strings/gaps.hpp"
 #include "strings/tree.hpp"
 #include "strings/words.hpp"
 #include "threads/pool.hpp"
@@ -113,13 +115,16 @@ Bags bags(const Counts& c, Index count, std::int32_t alphabet, Index length) {
     return {count, c.indptr.data(), c.keys.data(), c.values.data(), alphabet, length};
 }
 
-void tree(std::int32_t alphabet, Index length, const std::vector<double>& weights) {
-    check::context = "tree of " + std::to_string(alphabet) + " letters, words of " + std::to_string(length);
-    const Index n = 21, m = 13;
+template <class T> using Binding = std::unique_ptr<Pairs<T>> (*)(const Bags&, const Bags&, const std::vector<double>&);
+
+void differences(const char* name, Binding<double> bind, Binding<float> bind_own, std::int32_t alphabet, Index length,
+                 const std::vector<double>& weights) {
+    check::context = name + (" of " + std::to_string(alphabet) + " letters, words of " + std::to_string(length));
+    const Index n = 150, m = 13; // several blocks of rows
     const Data x(n, 40, alphabet, 3), z(m, 50, alphabet, 4);
     const Counts a = count_words(x.view, {length, length, false, 0}),
                  b = count_words(z.view, {length, length, false, 0});
-    const auto pairs = bind_tree<double>(bags(a, n, alphabet, length), bags(b, m, alphabet, length), weights);
+    const auto pairs = bind(bags(a, n, alphabet, length), bags(b, m, alphabet, length), weights);
     std::vector<double> out(std::size_t(n * m)), part(std::size_t(2 * (m - 3)));
     for (int threads : {1, 2}) {
         set_thread_count(threads);
@@ -138,12 +143,44 @@ void tree(std::int32_t alphabet, Index length, const std::vector<double>& weight
     for (Index r = 0; r < 2; ++r)
         for (Index j = 3; j < m; ++j)
             CHECK(part[std::size_t(r * (m - 3) + j - 3)] == out[std::size_t(index[r] * m + j)]);
-    const auto own = bind_tree<float>(bags(a, n, alphabet, length), bags(a, n, alphabet, length), weights);
-    std::vector<float> square(std::size_t(n * n));
+    const auto own = bind_own(bags(a, n, alphabet, length), bags(a, n, alphabet, length), weights);
+    std::vector<float> square(std::size_t(n * n)), again(std::size_t(n * n));
     own->fill_symmetric(square.data(), n);
+    own->fill(nullptr, 0, n, 0, n, again.data(), n);
+    CHECK(square == again);
     std::vector<double> diagonal(static_cast<std::size_t>(n));
-    tree_diagonal(bags(a, n, alphabet, length), bags(a, n, alphabet, length), weights, diagonal.data());
+    differences_diagonal(bags(a, n, alphabet, length), bags(a, n, alphabet, length), weights, diagonal.data());
     for (Index i = 0; i < n; ++i) CHECK(square[std::size_t(i * n + i)] == float(diagonal[std::size_t(i)]));
+}
+
+void differences(std::int32_t alphabet, Index length, const std::vector<double>& weights) {
+    differences("tree", bind_tree<double>, bind_tree<float>, alphabet, length, weights);
+    differences("gaps", bind_gaps<double>, bind_gaps<float>, alphabet, length, weights);
+    differences("either", bind_differences<double>, bind_differences<float>, alphabet, length, weights);
+}
+
+// A word that stands in a sequence more often than an entry of a table can say, and sums beyond 32 bits.
+void long_sequences() {
+    check::context = "long sequences";
+    const std::vector<std::int32_t> letters(140000, 1);
+    const std::vector<Index> offsets{0, 140000};
+    const Counts a = count_words({1, offsets.data(), letters.data(), 2}, {2, 2, false, 0});
+    const Bags own = bags(a, 1, 2, 2);
+    double value = 0;
+    bind_gaps<double>(own, own, {3, 1})->fill(nullptr, 0, 1, 0, 1, &value, 1);
+    CHECK(value == 3.0 * 139999 * 139999);
+}
+
+void time_is_foreseen() {
+    check::context = "times";
+    const Index n = 1000;
+    const Data x(n, 200, 20, 3);
+    const Counts a = count_words(x.view, {7, 7, false, 0});
+    const Bags own = bags(a, n, 20, 7);
+    const std::vector<double> weights{35, 20, 10, 4, 1};
+    CHECK(gaps_time(own, own, weights, n, n) < tree_time(own, own, weights, n)); // almost all words stay near
+    CHECK(!(gaps_time(own, own, {1e15, 1}, n, n) < 1e300));                      // not exact
+    CHECK((shares({10, 4, 2}, 3) == std::vector<double>{0, 2, 0, 4}));
 }
 
 template <class Rule> void symmetric(const char* name, const Rule& rule) {
@@ -197,12 +234,16 @@ int main() {
     words_near_others();
     both_strands();
     vocabularies();
-    tree(4, 5, {10, 4, 1});
-    tree(4, 1, {3});
-    tree(20, 3, {7, 2});
-    tree(4, 6, {20, 10, 4, 1, 0, 0, 0});
-    tree(1, 4, {1, 1});
-    CHECK(!fits_tree(20, 13) && fits_tree(20, 12) && !fits_tree(257, 1) && fits_tree(4, 31));
+    differences(4, 5, {10, 4, 1});
+    differences(4, 1, {3});
+    differences(20, 3, {7, 2});
+    differences(4, 6, {20, 10, 4, 1, 0, 0, 0});
+    differences(1, 4, {1, 1});
+    differences(4, 18, {5, 1}); // keys of more than 32 bits
+    long_sequences();
+    time_is_foreseen();
+    CHECK(!fits_differences(20, 13) && fits_differences(20, 12) && !fits_differences(257, 1) &&
+          fits_differences(4, 31));
     symmetric("weighted degree", WeightedDegree{{0.5, 0.3, 0.2}, 3});
     symmetric("subsequence", Subsequence{3, 0.7});
     std::vector<double> score(25, -1.0);

@@ -32,7 +32,7 @@ PROTEINS = ["".join(RNG.choice(list(BLOSUM_LETTERS + "XB"), RNG.integers(5, 40))
 
 @pytest.mark.parametrize("strands", [False, True])
 @pytest.mark.parametrize(("k", "m"), [(5, 1), (4, 2), (6, 0)])
-def test_the_tree_and_the_counts_give_the_same(monkeypatch, k, m, strands):
+def test_comparing_words_and_counting_them_give_the_same(monkeypatch, k, m, strands):
     kernel = Mismatch(k, m, alphabet="dna", reverse_complement=strands)
     counted, counted_x = kernel(X, Z), kernel(X)
     assert isinstance(kernel.bind(*kernel.both(X, Z)), FeaturePairs)
@@ -43,7 +43,7 @@ def test_the_tree_and_the_counts_give_the_same(monkeypatch, k, m, strands):
     assert (kernel.diag(X) == np.diag(counted_x)).all()
 
 
-def test_the_tree_of_many_letters():
+def test_differing_words_of_many_letters():
     np.testing.assert_array_equal(
         DifferenceKernel.compared(Mismatch(3, 1, alphabet="protein"), *_proteins()).dense(), _slow(3, 1)
     )

@@ -28,8 +28,8 @@ from mercer.kernels.pairs import BoundPairs, FeaturePairs, Pairs
 from mercer.samples import Samples, Sequences, SparseVectors, as_sequences
 from mercer.samples.base import Array
 
-#: Counts of words near those of a sequence are made for all sequences up to this many bytes; beyond, a tree is walked.
-FEATURE_BYTES = 2**28
+#: Counts of words near those of a sequence are made up to this many bytes for all; beyond, words are compared.
+FEATURE_BYTES = 2**23
 #: Explicit features have at most so many columns.
 MOST_COLUMNS = 2**31 - 1
 
@@ -250,7 +250,7 @@ class DifferenceKernel(WordKernel):
     def bags(self, x: Sequences, like: Sequences, reverse_complement: bool) -> tuple[Any, list[float]]:
         counts = self.plain(reverse_complement).counts(x, like)
         letters = max(counts.letters, 1)
-        if not _native.fits_tree(letters, self.length()):
+        if not _native.fits_differences(letters, self.length()):
             raise ValueError(
                 f"{self} needs words of at most 63 bits and 256 letters, but its words of {self.length()} letters are "
                 f"over an alphabet of {letters}; take shorter words, or an alphabet of fewer letters"
@@ -263,7 +263,7 @@ class DifferenceKernel(WordKernel):
         def make(single: bool) -> Any:
             left, weights = self.bags(x, z, False)
             right, _ = self.bags(z, z, self.reverse_complement)
-            return (_native.tree_pairs_f32 if single else _native.tree_pairs_f64)(left, right, weights)
+            return (_native.difference_pairs_f32 if single else _native.difference_pairs_f64)(left, right, weights)
 
         return StringPairs(x, z, make)
 
@@ -274,7 +274,7 @@ class DifferenceKernel(WordKernel):
         a = as_sequences(x)
         left, weights = self.bags(a, a, False)
         right, _ = self.bags(a, a, self.reverse_complement)
-        return np.asarray(_native.tree_diagonal(left, right, weights))
+        return np.asarray(_native.differences_diagonal(left, right, weights))
 
 
 @dataclass(frozen=True, repr=False)
@@ -287,9 +287,8 @@ class Mismatch(DifferenceKernel):
     u runs over all words of the alphabet. Without one, these are the letters of the samples: those a machine is fitted
     to, as ``resolve`` finds them, or those the kernel is called with.
 
-    Where they fit into 256 MiB, the counts themselves are made (sum over i <= m of C(k, i) (letters - 1)^i per word, 16
-    bytes each). Else a tree of the words is walked: 40 bytes per distinct word of a sequence, 64 per sequence and
-    thread.
+    Where they fit into 8 MiB, the counts themselves are made (sum over i <= m of C(k, i) (letters - 1)^i per word, 16
+    bytes each). Else words are compared as those of ``GappedKmer`` are.
 
     >>> Mismatch(3, 1, alphabet="dna")(["GAT", "GTT"], ["GAT"])
     array([[10.],
@@ -365,7 +364,8 @@ class GappedKmer(DifferenceKernel):
     v of z. Ghandi, Lee, Mohammad-Noori, Beer, "Enhanced regulatory sequence prediction using gapped k-mer features"
     (2014). With ``.normalized()`` and both strands, this is the gapped k-mer kernel of LS-GKM (Lee, 2016).
 
-    A tree of the words is walked. Memory: 40 bytes per distinct word of a sequence, 64 per sequence and thread.
+    Many rows go through tables of gapped words, a few through a tree of all words, whichever is foreseen to be faster.
+    Memory: 16 bytes per distinct word of a sequence, 24 more for the tree, and some megabytes per thread.
 
     >>> GappedKmer(3, 2)(["GAT", "GTT"], ["GAT"])
     array([[3.],
