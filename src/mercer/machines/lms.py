@@ -44,7 +44,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
     }
 
     def _space(self, samples: Samples) -> Any:
-        """How functions of ``kernel_`` at these samples are kept: a ``mercer.solvers.lms.Space``."""
+        """How functions of ``kernel_`` at these samples are kept: a ``mercer.solvers.spaces.Space``."""
         raise NotImplementedError
 
     def _pace(self, space: Any, target: Target, random: Any) -> Nystrom | None:
@@ -280,7 +280,7 @@ class KernelLMS(LeastMeanSquares):
     precondition : int, default=0
         The size of a random subsample in whose span all directions are made to learn at the same pace; with 500 to
         2,000 of many samples, ten to thirty passes come as close to the optimum as is of use.
-    cache_size : float, default=1000
+    cache_size : float, default=200
         Megabytes within which the whole kernel matrix is kept. Beyond, it is computed anew for every product.
 
     Attributes
@@ -321,7 +321,7 @@ class KernelLMS(LeastMeanSquares):
         step: float | str = "auto",
         batch_size: int | None = None,
         precondition: int = 0,
-        cache_size: float = 1000,
+        cache_size: float = 200,
         max_iter: int = 1000,
         tol: float = 1e-3,
         early_stopping: bool = False,
@@ -351,7 +351,7 @@ class KernelLMS(LeastMeanSquares):
         if not self.precondition:
             return None
         used = np.flatnonzero(target.weight)
-        return Nystrom(space.gram, target, np.sort(random.permutation(used)[: self.precondition]))
+        return Nystrom(space.given, target, np.sort(random.permutation(used)[: self.precondition]))
 
     def predict(self, X: Any) -> Array:
         """The values of the fitted function at X."""

@@ -34,6 +34,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.gram import Gram
 from mercer.kernels.leaf import TINY
+from mercer.kernels.pairs import StoredPairs
 from mercer.problem import Vector
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.lanczos import spectrum_ends
@@ -117,6 +118,8 @@ class Nystrom:
         self.some = some
         sub = gram.samples.take(some)
         self.pairs = gram.kernel.bind(gram.samples, sub)
+        if len(gram) * len(some) * gram.dtype.itemsize <= gram.budget:  # they take part in every step
+            self.pairs = StoredPairs(self.pairs.dense(), np.arange(len(some)), same=False)
         own = gram.kernel.bind(sub, sub).dense().astype(np.float64)
         self.mu = target.alpha + float(own.diagonal().mean())
         # What is added to K_ss keeps coefficients small; P stays between 0 and 1, and the descent leads to the same f.
@@ -130,8 +133,8 @@ class Nystrom:
             ) from None
         moments = np.zeros((len(some), len(some)))
         for rows in np.array_split(np.arange(len(gram)), max(1, len(gram) // 1024)):
-            block = self.pairs.block(rows, slice(0, len(some))).astype(np.float64, copy=False)
-            moments += block.T @ (target.weight[rows, None] * block)
+            block = self.pairs.block(rows, slice(0, len(some))) * np.sqrt(target.weight[rows, None])
+            moments += block.T @ block  # NumPy sees the symmetry, and computes half of it
         half = solve_triangular(self.lower, moments, lower=True)
         A = solve_triangular(self.lower, half.T, lower=True)
         self.factor = cho_factor(A + self.mu * np.eye(len(some)), lower=True)
