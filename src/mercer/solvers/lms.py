@@ -141,9 +141,9 @@ class Nystrom:
 
     def correction(self, values: Vector) -> Vector:
         """What is added to the coefficients of the subsample, from K g there."""
-        inner = solve_triangular(self.lower, values, lower=True)
-        inner -= self.mu * cho_solve(self.factor, inner)
-        return np.asarray(-solve_triangular(self.lower, inner, lower=True, trans=1))
+        inner = solve_triangular(self.lower, values, lower=True, check_finite=False)
+        inner -= self.mu * cho_solve(self.factor, inner, check_finite=False)
+        return np.asarray(-solve_triangular(self.lower, inner, lower=True, trans=1, check_finite=False))
 
     def applied(self, g: Vector, Kg: Vector) -> tuple[Vector, Vector]:
         """P g and K P g, from g and K g."""
