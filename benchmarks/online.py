@@ -1,18 +1,17 @@
 """Least mean squares against the exact solve: seconds until the error on held-out data is that of kernel ridge.
 
-Both are given the same kernel and penalty. ``error`` is by how much the mean squared error of ours on the test part
-exceeds that of the exact solution, relatively. A last row is the stream of a kernel perceptron, against scikit-learn's
-SGD on a random map of as many features as the budget.
+Both are given the same kernel and penalty; ours stops by ``TOL``, without looking at the test part. ``error`` is by how
+much its root mean squared error there exceeds that of the exact solution, relatively: at most 0.01 counts as the same.
+A last row is the stream of a kernel perceptron, against scikit-learn's SGD on a random map of as many features as the
+budget.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier
 
@@ -20,8 +19,10 @@ from benchmarks.measure import Row, compare, load
 from mercer import KernelLMS, KernelPerceptron, KernelRidge
 from mercer.kernels import Gaussian
 
-#: Data, width, penalty and passes: those that cross-validation of kernel ridge prefers, and enough to be as good.
-CASES = [("cpusmall", 3.0, 0.1, 12), ("elevators", 6.0, 0.1, 12)]
+#: Data, width and penalty: those that cross-validation of kernel ridge prefers.
+CASES = [("cpusmall", 3.0, 0.1), ("elevators", 6.0, 0.1)]
+#: Fitted values within a hundredth of the deviation of y; errors on the test part are many times that.
+TOL = 1e-2
 
 
 def split(file: str) -> tuple[np.ndarray, ...] | None:
@@ -38,20 +39,19 @@ def split(file: str) -> tuple[np.ndarray, ...] | None:
 
 
 def rows() -> Iterator[Row]:
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the number of passes is fixed on purpose
-    for file, sigma, alpha, passes in CASES:
+    for file, sigma, alpha in CASES:
         parts = split(file)
         if parts is None:
             print(f"{file}: skipped, as MERCER_DATA does not hold {file}.npz")
             continue
-        yield regression(file, Gaussian(sigma), alpha, passes, *parts)
+        yield regression(file, Gaussian(sigma), alpha, *parts)
     yield streaming()
 
 
 def regression(
-    name: str, kernel: Gaussian, alpha: float, passes: int, X: np.ndarray, y: np.ndarray, Z: np.ndarray, z: np.ndarray
+    name: str, kernel: Gaussian, alpha: float, X: np.ndarray, y: np.ndarray, Z: np.ndarray, z: np.ndarray
 ) -> Row:
-    fast = KernelLMS(kernel, alpha=alpha, precondition=1000, max_iter=passes)
+    fast = KernelLMS(kernel, alpha=alpha, precondition=1000, tol=TOL)
     exact = KernelRidge(kernel=kernel, alpha=alpha)
     row = compare(
         f"KernelLMS.fit {name} n={len(X):,} alpha={alpha:g}",
@@ -61,8 +61,9 @@ def regression(
         1.0,
         rounds=3,
     )
-    ours, theirs = (float(np.mean((machine.predict(Z) - z) ** 2)) for machine in (fast, exact))
-    print(f"mean squared error on the test part: {ours:.5f} after {fast.n_iter_} passes, exact {theirs:.5f}")
+    ours, theirs = (float(np.sqrt(np.mean((machine.predict(Z) - z) ** 2))) for machine in (fast, exact))
+    state = "converged" if fast.certificate_.converged else "NOT converged"
+    print(f"error on the test part: {ours:.5f} after {fast.n_iter_} passes, {state}; exact {theirs:.5f}")
     return replace(row, error=ours / theirs - 1)
 
 

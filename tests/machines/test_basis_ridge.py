@@ -141,6 +141,25 @@ def test_path_is_as_many_fits(targets):
         BasisRidge().fit(X, y).path([-1.0])
 
 
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize("free", [False, True])
+def test_a_penalty_for_each_target_is_as_many_fits(penalty, free):
+    machine = BasisRidge(PolynomialBasis(5), penalty=penalty, penalize_bias=not free)
+    both = machine.set_params(alpha=[0.0, 0.5]).fit(X, Y)
+    for j, alpha in enumerate((0.0, 0.5)):
+        one = BasisRidge(PolynomialBasis(5), alpha=alpha, penalty=penalty, penalize_bias=not free).fit(X, Y[:, j])
+        np.testing.assert_allclose(both.coef_[j], one.coef_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(both.predict(X)[:, j], one.predict(X), rtol=1e-9, atol=1e-12)
+        assert both.certificate_[j].primal == pytest.approx(one.certificate_.primal)
+        assert both.certificate_[j].converged
+    if penalty == "l2":
+        with pytest.raises(ValueError, match="smoother of its own"):
+            both.smoother(X)
+    for wrong, message in (([1.0, 2.0, 3.0], "each of 2 targets"), ([1.0, -1.0], "at least 0")):
+        with pytest.raises(ValueError, match=message):
+            machine.set_params(alpha=wrong).fit(X, Y)
+
+
 def test_weights_act_as_repetitions():
     repeats = np.arange(len(y)) % 3
     for penalty in ("l1", "l2"):

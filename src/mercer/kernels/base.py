@@ -137,8 +137,11 @@ class Kernel:
 
         return Gram(self, self.both(X)[0], DEFAULT_BUDGET if budget is None else budget)
 
-    def features(self, X: Any) -> Array:
-        """The explicit feature map of X, where it is finite: k(X, Z) = features(X) @ features(Z).T."""
+    def features(self, X: Any) -> Any:
+        """The explicit feature map of X, where it is finite: k(X, Z) = features(X) @ features(Z).T.
+
+        A CSR array where X is sparse and the map keeps zeros, or where features are words and the like; else dense.
+        """
         x, _ = self.both(X)
         return self.features_of(x).astype(x.dtype, copy=False)
 

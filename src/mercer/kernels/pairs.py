@@ -373,9 +373,14 @@ class StoredPairs(Pairs):
     def __init__(self, matrix: Array, columns: NDArray[np.int64], same: bool) -> None:
         super().__init__((len(matrix), len(columns)), matrix.dtype, same)
         self.matrix, self.columns = matrix, columns
+        self.whole = np.array_equal(columns, np.arange(matrix.shape[1]))
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
-        out[...] = self.matrix[rows][:, self.columns[columns]]
+        out[...] = self.matrix[rows][:, columns if self.whole else self.columns[columns]]
+
+    def product(self, V: Array) -> Array:
+        """Without a copy of any block, where there is nothing to select or to convert."""
+        return np.asarray(self.matrix @ V) if self.whole and self.dtype == V.dtype else super().product(V)
 
     def product(self, V: Array) -> Array:
         """Without a copy if all columns are wanted as they are; in parts, so that Ctrl-C is heard between them."""

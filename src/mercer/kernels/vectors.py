@@ -48,8 +48,8 @@ class Linear(InnerProduct):
     def diag_of(self, x: Samples) -> Array:
         return vectors(x).squares()
 
-    def features_of(self, x: Samples) -> Array:
-        return vectors(x).dense()
+    def features_of(self, x: Samples) -> Any:
+        return vectors(x).array
 
 
 @dataclass(frozen=True, repr=False)
@@ -378,8 +378,8 @@ class Cosine(InnerProduct):
     def diag_of(self, x: Samples) -> Array:
         return (vectors(x).peaks() > 0).astype(np.float64)
 
-    def features_of(self, x: Samples) -> Array:
-        return self.prepare(x).dense()
+    def features_of(self, x: Samples) -> Any:
+        return self.prepare(x).array
 
 
 @dataclass(frozen=True, repr=False)
@@ -455,8 +455,8 @@ class FeatureMap(InnerProduct):
     def diag_of(self, x: Samples) -> Array:
         return self.prepare(x).squares()
 
-    def features_of(self, x: Samples) -> Array:
-        return self.prepare(x).dense()
+    def features_of(self, x: Samples) -> Any:
+        return self.prepare(x).array
 
     def __repr__(self) -> str:
         name = repr(self.phi) if isinstance(self.phi, Map) else getattr(self.phi, "__name__", repr(self.phi))

@@ -88,6 +88,23 @@ def tell(machine: Any, context: Any, task: str, text: str, metadata: dict[str, A
     return bool(step.call_on_fit_task_end(estimator=machine, metadata=metadata))
 
 
+def penalty_of(given: Any, targets: Vector) -> Any:
+    """The parameter ``alpha`` of a ridge regression: a number, or an array of one for each target.
+
+    >>> penalty_of([1, 2], np.zeros((5, 2)))
+    array([1., 2.])
+    """
+    alpha = np.asarray(given, dtype=np.float64)
+    outputs = 1 if targets.ndim == 1 else targets.shape[1]
+    if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) not in (1, outputs)):
+        raise ValueError(f"alpha must be a number or one number for each of {outputs} targets, not shape {alpha.shape}")
+    if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
+        raise ValueError(f"alpha must be finite and at least 0, not {given!r}")
+    if targets.ndim == 1 or alpha.ndim == 0 or len(alpha) == 1:
+        return float(alpha.ravel()[0])
+    return alpha
+
+
 def precise(kernel: Kernel, samples: Samples, coefficients: Vector, size: float) -> Samples:
     """The samples in float64 if the terms of f are so large that float32 would lose some 1e-4 of ``size``.
 

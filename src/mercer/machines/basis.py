@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
+from mercer.machines.base import penalty_of
 from mercer.problem import Vector
 from mercer.samples import Features, Vectors
 from mercer.solvers.least_squares import Design
@@ -65,8 +66,8 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         ``PolynomialBasis(degree)``, ``GaussianBasis(centres, sigma)``, another map of ``mercer.kernels``, or a function
         of a whole array that returns one row of values per sample; ``PolynomialBasis(3)`` if None. Note that Gaussian
         basis functions are exp(-(x - c)^2 / sigma^2), without the 2 that the Gaussian kernel has.
-    alpha : float, default=1.0
-        The penalty, at least 0.
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        The penalty, at least 0; one for all targets or one each.
     penalty : {"l2", "l1"}, default="l2"
         Whether squares or absolute values of the weights are penalised.
     penalize_bias : bool, default=True
@@ -113,7 +114,7 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "basis": [Map, callable, None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "penalty": [StrOptions({"l1", "l2"})],
         "penalize_bias": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -124,7 +125,7 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         self,
         basis: Any = None,
         *,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         penalty: str = "l2",
         penalize_bias: bool = True,
         tol: float = 1e-6,
@@ -149,8 +150,8 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         kernel = FeatureMap(PolynomialBasis(3) if self.basis is None else self.basis).resolve_own(Vectors(X[kept]))
         design = Design.of(kernel.features(X[kept]), weight[kept], bias=not self.penalize_bias)
         columns = targets[kept].reshape(len(kept), -1)
-        alpha = float(self.alpha)
-        if self.penalty == "l1" and alpha > 0:
+        alpha = penalty_of(self.alpha, targets)
+        if self.penalty == "l1":
             solution = design.lasso(columns, alpha, self.tol, self.max_iter)
         else:
             solution = design.ridge(columns, alpha, self.tol)
@@ -189,9 +190,15 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
     def smoother(self, X: Any) -> Smoother:
         """The weights b(x) with which f(x) = b(x)'y blends the training targets, one row for each of X.
 
-        With G = (Phi'Phi + alpha)^-1, b(x) = Phi G phi(x). It does not depend on y, nor on how many targets there are.
+        With G = (Phi'Phi + alpha)^-1, b(x) = Phi G phi(x). It does not depend on y, nor on how many targets there are;
+        but with a penalty for each target there would be one for each, too.
         """
         check_is_fitted(self)
+        if np.ndim(self._alpha):
+            raise ValueError(
+                f"alpha={self.alpha!r} has a penalty for each target, and so each has a smoother of its own; fit one "
+                "target at a time to see it"
+            )
         features = self.expansion_.kernel.features(validate_data(self, X, dtype=np.float64, reset=False))
         weights = np.zeros((len(features), self._rows))
         weights[:, self._kept] = self._design.smoother(features, self._alpha)

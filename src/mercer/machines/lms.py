@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
@@ -18,11 +18,12 @@ from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, precise, tell
-from mercer.problem import Vector, squared
+from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
-from mercer.solvers import certify, lms
-from mercer.solvers.lms import Coefficients, Descent, Features, Nystrom, Positions, Target
+from mercer.solvers import SolverInterrupted, lms
+from mercer.solvers.lms import Descent, Nystrom, Target
+from mercer.solvers.spaces import Coefficients, Features, Positions
 
 
 class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -42,9 +43,13 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         "verbose": ["verbose"],
     }
 
-    def _descend(self, solver: lms.LMS, samples: Samples, target: Target, random: Any) -> tuple[Descent, Vector]:
-        """The descent for samples of ``kernel_``, and f at all of them in float64."""
+    def _space(self, samples: Samples) -> Any:
+        """How functions of ``kernel_`` at these samples are kept: a ``mercer.solvers.spaces.Space``."""
         raise NotImplementedError
+
+    def _pace(self, space: Any, target: Target, random: Any) -> Nystrom | None:
+        """A preconditioner, if there is to be one."""
+        return None
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -79,8 +84,15 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             seed=int(random.randint(2**31 - 1)),
             progress=lambda number, error, judged: self._tell(context, number, error, judged),
         )
-        descent, values = self._descend(solver, samples, target, random)
-        self._keep(samples, y, weight, descent, values)
+        space = self._space(samples)
+        try:
+            descent = solver.solve(space, target, self._pace(space, target, random))
+        except SolverInterrupted as interrupt:
+            (solution,) = interrupt.solutions
+            self._keep(samples, y, space, cast(Descent, solution))
+            raise
+        self._keep(samples, y, space, descent)
+        self._warn(descent)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
@@ -99,26 +111,32 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             text += f", {judged:.6g} of held-out samples"
         return tell(self, context, "pass", text, {"error": error, "held_out_error": judged})
 
-    def _keep(self, samples: Samples, y: Array, weight: Vector, descent: Descent, values: Vector) -> None:
-        shape, used = y.shape, np.flatnonzero(weight)
-        self.dual_coef_ = descent.coefficients.reshape(shape)
-        problem = squared(y[used], float(self.alpha), weight[used])
-        limit = self.tol * max(1.0, float(np.abs(y).max()))
-        product = values.reshape(shape)[used]
-        self.certificate_ = certify(problem, self.dual_coef_[used], product, descent.iterations, limit).certificate
+    def _keep(self, samples: Samples, y: Array, space: Any, descent: Descent) -> None:
+        self.dual_coef_ = descent.coefficients.reshape(y.shape)
+        self.certificate_ = descent.certificate if y.ndim > 1 else descent.certificate[0]
         known = precise(self.kernel_, samples, self.dual_coef_, float(np.abs(y).max()))
-        self.expansion_ = Expansion.of(self.kernel_, known, self.dual_coef_, np.zeros(shape[1:]))
+        self.expansion_ = Expansion.of(self.kernel_, known, self.dual_coef_, np.zeros(y.shape[1:]))
         self.step_, self.largest_step_ = descent.step, descent.limit
         self.errors_, self.validation_errors_ = np.array(descent.errors), np.array(descent.held)
         self.n_iter_ = descent.iterations
-        if not descent.converged and self.n_iter_ >= self.max_iter:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {self.max_iter} passes (max_iter) before its gradient fell to "
-                f"tol={self.tol:g} of its first length; the mean squared error is {self.errors_[-1]:.3g}. Give more "
-                "passes, a larger tol or alpha, or early_stopping=True.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+
+    def _warn(self, descent: Descent) -> None:
+        if descent.stopped or all(certificate.converged for certificate in descent.certificate):
+            return
+        unit = float(self.alpha) or 1.0
+        worst = max(descent.certificate, key=lambda certificate: (not certificate.converged, certificate.gap))
+        why = (
+            f"stopped after {self.max_iter} passes (max_iter)"
+            if descent.iterations >= self.max_iter
+            else "was stopped by the rounding of its products"
+        )
+        warnings.warn(
+            f"{type(self).__name__} {why} before it came within tol={self.tol:g} of the optimum: its objective is "
+            f"{unit * worst.primal:.6g}, and may be {unit * worst.gap:.3g} above the least. Give more passes, a larger "
+            "tol or alpha, or early_stopping=True.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 class LMS(LeastMeanSquares):
@@ -144,7 +162,8 @@ class LMS(LeastMeanSquares):
     max_iter : int, default=1000
         The most passes over the data.
     tol : float, default=1e-3
-        Ends when the gradient has fallen to this part of its first length.
+        Ends when the fitted values are known to be this close to those of the optimum: as root mean squares, relative
+        to y. Without a penalty, when the gradient has fallen to this part of its first length.
     early_stopping : bool, default=False
         Whether to hold out samples, and to return to the pass at which their error was least.
     validation_fraction : float, default=0.1
@@ -165,8 +184,10 @@ class LMS(LeastMeanSquares):
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Its coefficients: theta = sum_i dual_coef_i phi(x_i).
     certificate_ : Certificate, or a tuple of one per target
-        How far from the optimum of ridge regression it ended, in float64. Without a penalty the primal may be infinite;
-        ``violation`` and ``gap`` count coefficients of which f, and so the primal, may not depend.
+        How far from the optimum of ridge regression it ended, in float64; ``primal`` is that of ``KernelRidge``, the
+        objective divided by alpha, and ``violation`` the range of its slopes in single coefficients. ``converged``
+        means what ``tol`` says. Without a penalty it is the objective itself, and the bound of its minimum is 0. After
+        Ctrl-C it is of the last pass that was looked at, in the precision of the data.
     errors_, validation_errors_ : ndarray of shape (n_iter_,)
         The mean squared error after every pass, of the training samples and, if some were, of those held out.
     step_, largest_step_ : float
@@ -223,11 +244,12 @@ class LMS(LeastMeanSquares):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _descend(self, solver: lms.LMS, samples: Samples, target: Target, random: Any) -> tuple[Descent, Vector]:
-        phi = self.kernel_.features(samples).astype(np.float64, copy=False)
-        descent = solver.solve(Features(phi), target)
-        self._theta = phi.T @ descent.coefficients
-        return descent, np.asarray(phi @ self._theta)
+    def _space(self, samples: Samples) -> Features:
+        return Features(self.kernel_.features(samples))
+
+    def _keep(self, samples: Samples, y: Array, space: Any, descent: Descent) -> None:
+        super()._keep(samples, y, space, descent)
+        self._theta = space.weights(descent.coefficients)
 
     @property
     def coef_(self) -> Vector:
@@ -246,7 +268,7 @@ class KernelLMS(LeastMeanSquares):
     For f(x) = sum_i a_i k(x_i, x) it minimises ``1/2 sum_i w_i (y_i - f(x_i))^2 + 1/2 alpha |f|^2`` by
     ``a <- a + step (w (y - K a) - alpha a)``, which for alpha = 0 and unit weights is ``a <- a + step (y - K a)``: the
     path leads to the solution of ``KernelRidge``, and stopping early on it is a penalty of its own. K is used through
-    products, computed block by block, and kept only if it fits 256 MiB.
+    products only.
 
     Parameters
     ----------
@@ -258,6 +280,8 @@ class KernelLMS(LeastMeanSquares):
     precondition : int, default=0
         The size of a random subsample in whose span all directions are made to learn at the same pace; with 500 to
         2,000 of many samples, ten to thirty passes come as close to the optimum as is of use.
+    cache_size : float, default=200
+        Megabytes within which the whole kernel matrix is kept. Beyond, it is computed anew for every product.
 
     Attributes
     ----------
@@ -286,6 +310,7 @@ class KernelLMS(LeastMeanSquares):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LeastMeanSquares._parameter_constraints,
         "precondition": [Interval(Integral, 0, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -296,6 +321,7 @@ class KernelLMS(LeastMeanSquares):
         step: float | str = "auto",
         batch_size: int | None = None,
         precondition: int = 0,
+        cache_size: float = 200,
         max_iter: int = 1000,
         tol: float = 1e-3,
         early_stopping: bool = False,
@@ -309,6 +335,7 @@ class KernelLMS(LeastMeanSquares):
         self.step = step
         self.batch_size = batch_size
         self.precondition = precondition
+        self.cache_size = cache_size
         self.max_iter = max_iter
         self.tol = tol
         self.early_stopping = early_stopping
@@ -317,16 +344,14 @@ class KernelLMS(LeastMeanSquares):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _descend(self, solver: lms.LMS, samples: Samples, target: Target, random: Any) -> tuple[Descent, Vector]:
-        gram = self.kernel_.gram(samples)
-        fast = gram.held()
-        pace = None
-        if self.precondition:
-            used = np.flatnonzero(target.weight)
-            pace = Nystrom(fast, target, np.sort(random.permutation(used)[: self.precondition]))
-        descent = solver.solve(Coefficients(fast), target, pace)
-        exact = fast if gram.dtype == np.float64 else gram.exact
-        return descent, np.asarray(exact @ descent.coefficients)
+    def _space(self, samples: Samples) -> Coefficients:
+        return Coefficients(self.kernel_.gram(samples, int(self.cache_size * 2**20)))
+
+    def _pace(self, space: Coefficients, target: Target, random: Any) -> Nystrom | None:
+        if not self.precondition:
+            return None
+        used = np.flatnonzero(target.weight)
+        return Nystrom(space.given, target, np.sort(random.permutation(used)[: self.precondition]))
 
     def predict(self, X: Any) -> Array:
         """The values of the fitted function at X."""

@@ -17,7 +17,7 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine, precise
+from mercer.machines.base import KernelMachine, penalty_of, precise
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.solvers import Cholesky
@@ -271,20 +271,7 @@ class KernelRidge(RidgeMachine):
         self.fit_intercept = fit_intercept
 
     def _chosen(self, gram: Gram, y: Vector, weight: Vector) -> tuple[Any, Factored]:
-        return self._penalty(y), System(gram)
-
-    def _penalty(self, targets: Vector) -> Any:
-        alpha = np.asarray(self.alpha, dtype=np.float64)
-        outputs = 1 if targets.ndim == 1 else targets.shape[1]
-        if alpha.ndim > 1 or (alpha.ndim == 1 and len(alpha) not in (1, outputs)):
-            raise ValueError(
-                f"alpha must be a number or one number for each of {outputs} targets, not shape {alpha.shape}"
-            )
-        if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
-            raise ValueError(f"alpha must be finite and at least 0, not {self.alpha!r}")
-        if targets.ndim == 1 or alpha.ndim == 0 or len(alpha) == 1:
-            return float(alpha.ravel()[0])
-        return alpha
+        return penalty_of(self.alpha, y), System(gram)
 
 
 class KernelRidgeCV(RidgeMachine):

@@ -81,21 +81,29 @@ class Design:
         rows = ((features - self.centre) @ V.T * (s / (s**2 + alpha))) @ U.T * self.root
         return np.asarray(rows + weight if self.bias else rows)
 
-    def ridge(self, y: Vector, alpha: float, tol: float = 1e-6) -> LinearSolution:
-        """The minimum for these targets; ``converged`` means a gap of at most tol times |t|^2."""
+    def ridge(self, y: Vector, alpha: Any, tol: float = 1e-6) -> LinearSolution:
+        """The minimum for these targets, alpha a number or one each; ``converged`` means a gap of at most tol |t|^2."""
+        t = self.shifted(y)
+        found = [self._ridge(t[:, j], a, tol) for j, a in enumerate(np.broadcast_to(alpha, y.shape[1]).tolist())]
+        return self._solution(y, found)
+
+    def lasso(self, y: Vector, alpha: Any, tol: float = 1e-6, max_iter: int = 10_000) -> LinearSolution:
+        """The same with absolute values; without a penalty, of all that are best, the one of least squares."""
+        t, alphas = self.shifted(y), np.broadcast_to(alpha, y.shape[1]).tolist()
+        found = [
+            self._lasso(t[:, j], a, tol, max_iter) if a > 0 else self._ridge(t[:, j], a, tol)
+            for j, a in enumerate(alphas)
+        ]
+        return self._solution(y, found)
+
+    def _ridge(self, t: Vector, alpha: float, tol: float) -> tuple[Vector, Certificate]:
         U, s, V = self.svd
-        t = self.shifted(y)
-        w = V.T @ ((s / (s**2 + alpha))[:, None] * (U.T @ t))
-        return self._solution(y, w, [self._judge_ridge(t[:, j], w[:, j], alpha, tol) for j in range(t.shape[1])])
+        w = V.T @ (s / (s**2 + alpha) * (U.T @ t))
+        return w, self._judge_ridge(t, w, alpha, tol)
 
-    def lasso(self, y: Vector, alpha: float, tol: float = 1e-6, max_iter: int = 10_000) -> LinearSolution:
-        """The minimum for these targets up to a duality gap of tol times |t|^2, or a warning with the gap reached."""
-        t = self.shifted(y)
-        found = [self._lasso(t[:, j], alpha, tol, max_iter) for j in range(t.shape[1])]
-        return self._solution(y, np.stack([w for w, _ in found], axis=1), [certificate for _, certificate in found])
-
-    def _solution(self, y: Vector, w: Vector, certificates: list[Certificate]) -> LinearSolution:
-        return LinearSolution(np.ascontiguousarray(w.T), self.mean(y) - self.centre @ w, tuple(certificates))
+    def _solution(self, y: Vector, found: list[tuple[Vector, Certificate]]) -> LinearSolution:
+        w = np.array([weights for weights, _ in found])
+        return LinearSolution(w, self.mean(y) - w @ self.centre, tuple(certificate for _, certificate in found))
 
     def _judge_ridge(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
         """With g = A'(t - A w) - alpha w, half the slope, w is g'(A'A + alpha)^-1 g above the optimum: the gap."""

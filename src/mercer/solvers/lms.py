@@ -10,28 +10,43 @@ The step must lie below 2 / L, with L the largest eigenvalue of the rule, which 
 batches of m of n rows L is about k + (m - 1) (L of all) / n, k the largest k(x, x) (Ma, Bassily and Belkin, ICML 2018).
 With ``step=None`` and all rows, every step and its momentum are those that together lower the objective most: the
 method of conjugate gradients (Hestenes and Stiefel, 1952).
+
+How far f is from the optimum, every product with K tells. By S = e'W^-1 e and Q = e'K e, no function is better than
+
+    1/2 sum_i w_i (y_i - f(x_i))^2 + 1/2 alpha |f|^2 - gap,      gap = 1/2 S Q / (Q + alpha S),
+
+for that is the value of the dual where it is largest on the line from a along e; and since the objective is quadratic,
+2 gap also bounds sum_i w_i (f - f_best)^2. So the descent ends when f is known to be within ``tol`` of the best f, both
+as root mean squares and relative to y. Without a penalty the gap is the whole objective, of which nothing tells how
+much is to remain; then it ends when the gradient, of length Q^1/2 in the kernel's space, has fallen to ``tol`` times
+its first length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from math import ceil
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.gram import Gram
 from mercer.kernels.leaf import TINY
+from mercer.kernels.pairs import StoredPairs
 from mercer.problem import Vector
-from mercer.samples.base import Array
+from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.lanczos import spectrum_ends
-
-Positions = NDArray[np.int64]
+from mercer.solvers.smo import SolverInterrupted
+from mercer.solvers.spaces import Positions, Space, rounding
 
 #: Products with the matrix that are spent on its largest eigenvalue.
 EIGENVALUE_STEPS = 20
+#: A descent in batches looks where it stands when it has made so many times the passes of its last look.
+LOOK = 1.25
+#: What the descent aims at, as a part of ``tol``: the verdict at the end is by products of its own.
+AIM = 0.8
 
 
 class StepError(ValueError):
@@ -54,84 +69,39 @@ class Target:
         """The weighted mean square of y - f."""
         return float(self.weight @ np.square(self.y - f).mean(axis=1) / self.weight.sum())
 
+    def gradient(self, a: Vector, f: Vector) -> Vector:
+        """The coefficients e of the direction of steepest descent."""
+        return np.asarray(self.weight[:, None] * (self.y - f) - self.alpha * a)
 
-class Space(Protocol):
-    """How functions of the kernel's space are kept while they are learned in batches, and multiplied with K."""
+    def gap(self, e: Vector, square: Vector) -> Vector:
+        """By how much, at most, the objective of each output exceeds its minimum; ``square`` is e'Ke."""
+        own = np.divide(e**2, self.weight[:, None], out=np.zeros_like(e), where=self.weight[:, None] > 0).sum(axis=0)
+        return ratio(own * square, 2 * (square + self.alpha * own))
 
-    def __len__(self) -> int: ...
-    def product(self, v: Vector) -> Vector:
-        """K v."""
+    def reached(self, gap: Vector, square: Vector, first: Vector, tol: float) -> Vector:
+        """Of which outputs f is as close to the best as ``tol`` asks; ``first`` is e'Ke of f = 0."""
+        if self.alpha:
+            return np.asarray(gap <= tol**2 * (self.weight @ self.y**2) / 2)
+        return np.asarray(square <= tol**2 * first)
 
-    def diag(self) -> Vector:
-        """k(x, x) of every row."""
+    def certificates(
+        self, a: Vector, f: Vector, e: Vector, Ke: Vector, first: Vector, noise: float, iterations: int, tol: float
+    ) -> tuple[Certificate, ...]:
+        """One for each output, of the objective divided by alpha if that is not 0, as ``mercer.problem`` has it.
 
-    def rounding(self) -> float:
-        """What rounding may add to e'Ke, for |e| = 1."""
-
-    def begin(self, outputs: int) -> None:
-        """Sets f to zero."""
-
-    def move(self, rows: Positions, change: Vector) -> None:
-        """Adds to the coefficients of these rows."""
-
-    def at(self, rows: Positions) -> Vector:
-        """The values of f at these rows."""
-
-
-class Coefficients:
-    """Functions by their coefficients, one per row of a Gram matrix: the dual."""
-
-    def __init__(self, gram: Gram) -> None:
-        self.gram = gram
-
-    def __len__(self) -> int:
-        return len(self.gram)
-
-    def product(self, v: Vector) -> Vector:
-        return np.asarray(self.gram @ v)
-
-    def diag(self) -> Vector:
-        return self.gram.diag().astype(np.float64)
-
-    def rounding(self) -> float:
-        return rounding(self.gram.dtype, self.diag())
-
-    def begin(self, outputs: int) -> None:
-        self.a = np.zeros((len(self), outputs))
-
-    def move(self, rows: Positions, change: Vector) -> None:
-        self.a[rows] += change
-
-    def at(self, rows: Positions) -> Vector:
-        return np.asarray(self.gram.pairs.block(rows, slice(0, len(self))) @ self.a)
-
-
-class Features:
-    """Functions by their weights theta, one per column of an explicit map of the rows: the primal."""
-
-    def __init__(self, phi: Array) -> None:
-        self.phi = phi
-
-    def __len__(self) -> int:
-        return len(self.phi)
-
-    def product(self, v: Vector) -> Vector:
-        return np.asarray(self.phi @ (self.phi.T @ v))
-
-    def diag(self) -> Vector:
-        return np.asarray(np.einsum("ij,ij->i", self.phi, self.phi, dtype=np.float64))
-
-    def rounding(self) -> float:
-        return rounding(self.phi.dtype, self.diag())
-
-    def begin(self, outputs: int) -> None:
-        self.theta = np.zeros((self.phi.shape[1], outputs))
-
-    def move(self, rows: Positions, change: Vector) -> None:
-        self.theta += self.phi[rows].T @ change
-
-    def at(self, rows: Positions) -> Vector:
-        return np.asarray(self.phi[rows] @ self.theta)
+        Without a penalty, a gradient that may be rounding alone is as short as any.
+        """
+        square = np.maximum(inner(e, Ke), 0.0)
+        primal = (self.weight @ (self.y - f) ** 2 + self.alpha * inner(a, f)) / 2
+        gap = self.gap(e, square)
+        converged = self.reached(gap, np.where(square > noise * inner(e, e), square, 0.0), first, tol)
+        slopes = Ke[self.weight > 0]
+        violation = np.maximum(slopes.max(axis=0), 0) - np.minimum(slopes.min(axis=0), 0)
+        unit = self.alpha or 1.0
+        return tuple(
+            Certificate(p / unit, (p - g) / unit, g / unit, v / unit, iterations, good)
+            for p, g, v, good in zip(*(x.tolist() for x in (primal, gap, violation, converged)), strict=True)
+        )
 
 
 class Nystrom:
@@ -148,6 +118,8 @@ class Nystrom:
         self.some = some
         sub = gram.samples.take(some)
         self.pairs = gram.kernel.bind(gram.samples, sub)
+        if len(gram) * len(some) * gram.dtype.itemsize <= gram.budget:  # they take part in every step
+            self.pairs = StoredPairs(self.pairs.dense(), np.arange(len(some)), same=False)
         own = gram.kernel.bind(sub, sub).dense().astype(np.float64)
         self.mu = target.alpha + float(own.diagonal().mean())
         # What is added to K_ss keeps coefficients small; P stays between 0 and 1, and the descent leads to the same f.
@@ -161,17 +133,17 @@ class Nystrom:
             ) from None
         moments = np.zeros((len(some), len(some)))
         for rows in np.array_split(np.arange(len(gram)), max(1, len(gram) // 1024)):
-            block = self.pairs.block(rows, slice(0, len(some))).astype(np.float64, copy=False)
-            moments += block.T @ (target.weight[rows, None] * block)
+            block = self.pairs.block(rows, slice(0, len(some))) * np.sqrt(target.weight[rows, None])
+            moments += block.T @ block  # NumPy sees the symmetry, and computes half of it
         half = solve_triangular(self.lower, moments, lower=True)
         A = solve_triangular(self.lower, half.T, lower=True)
         self.factor = cho_factor(A + self.mu * np.eye(len(some)), lower=True)
 
     def correction(self, values: Vector) -> Vector:
         """What is added to the coefficients of the subsample, from K g there."""
-        inner = solve_triangular(self.lower, values, lower=True)
-        inner -= self.mu * cho_solve(self.factor, inner)
-        return np.asarray(-solve_triangular(self.lower, inner, lower=True, trans=1))
+        inner = solve_triangular(self.lower, values, lower=True, check_finite=False)
+        inner -= self.mu * cho_solve(self.factor, inner, check_finite=False)
+        return np.asarray(-solve_triangular(self.lower, inner, lower=True, trans=1, check_finite=False))
 
     def applied(self, g: Vector, Kg: Vector) -> tuple[Vector, Vector]:
         """P g and K P g, from g and K g."""
@@ -182,20 +154,21 @@ class Nystrom:
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
-    """Where the steps have led: the coefficients, and the way there.
+class Descent(Solution):
+    """Where the steps have led, with a certificate for each output, and the way there.
 
     ``errors`` are the weighted mean squares of y - f of every pass over the data (after it, or in batches as they were
     met), ``held`` those of the rows it is judged by, after it. ``step`` was taken at each turn, 0 if it varied;
-    ``limit`` it had to stay below, infinite if unknown.
+    ``limit`` it had to stay below, infinite if unknown. ``stopped`` says that it was not to reach the optimum: held
+    rows were predicted worse again, or ``progress`` asked for the end.
     """
 
-    coefficients: Vector
+    certificate: tuple[Certificate, ...]
     errors: tuple[float, ...]
     held: tuple[float, ...]
     step: float
     limit: float
-    converged: bool
+    stopped: bool
 
     @property
     def iterations(self) -> int:
@@ -204,11 +177,12 @@ class Descent:
 
 @dataclass(frozen=True)
 class LMS:
-    """Takes gradient steps until the gradient is at most ``tol`` of its first length, or ``max_iter`` passes are done.
+    """Takes gradient steps until f is within ``tol`` of the best, as the module says, or ``max_iter`` passes are done.
 
     ``step=None`` chooses, as the module says. ``batch`` rows are used at a time, all if None. With held rows, it ends
     when their error has not fallen for ``patience`` passes, and returns to where that was least. ``progress`` is told
-    the pass and its errors; if it returns True, the descent ends there.
+    the pass and its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the
+    descent to the point that was last looked at, certified by the products there are.
 
     >>> import numpy as np
     >>> target = Target(np.array([[1.0], [2.0]]), np.ones(2), alpha=1.0)
@@ -226,12 +200,27 @@ class LMS:
 
     def solve(self, space: Space, target: Target, precondition: Nystrom | None = None) -> Descent:
         step, limit = self._step(space, target, precondition)
-        path = Path(self, target)
-        if self.batch is None:
-            self._whole(space, target, precondition, step, path)
-        else:
-            self._batches(space, target, precondition, step, path)
-        return Descent(path.best, tuple(path.errors), tuple(path.held), step, limit, path.converged)
+        path = Path(self, target, space.rounding())
+
+        def descent(a: Vector, f: Vector, e: Vector, Ke: Vector, passes: int) -> Descent:
+            noise = rounding(np.float64, space.diag())
+            certificates = target.certificates(a, f, e, Ke, path.first, noise, passes, self.tol)
+            way = tuple(path.errors[:passes]), tuple(path.held[:passes])
+            return Descent(a, np.zeros(a.shape[1]), certificates, *way, step, limit, path.stopped)
+
+        try:
+            if self.batch is None:
+                self._whole(space, target, precondition, step, path)
+            else:
+                self._batches(space, target, precondition, step, path)
+            a = path.best
+            f = space.exact(a)
+            e = target.gradient(a, f)
+            return descent(a, f, e, space.exact(e), len(path.errors))
+        except KeyboardInterrupt as interrupt:
+            if path.seen is None:
+                raise
+            raise SolverInterrupted([descent(*path.seen)]) from interrupt
 
     def _step(self, space: Space, target: Target, precondition: Nystrom | None) -> tuple[float, float]:
         """The step, 0 for one that varies, and the limit it must stay below."""
@@ -260,19 +249,12 @@ class LMS:
         """All rows at a time: one product with K per step, from which f, the gradient and the best step follow."""
         a, f = np.zeros_like(target.y), np.zeros_like(target.y)
         p = Kp = np.zeros_like(target.y)  # the direction of conjugate gradients
-        before, noise = None, space.rounding()
-        while not path.ended:
-            e = target.weight[:, None] * (target.y - f) - target.alpha * a
+        before = None
+        while True:
+            e = target.gradient(a, f)
             Ke = space.product(e)
-            square, known = inner(e, Ke), noise * inner(e, e)
-            if (square < -known).any():
-                raise ValueError(
-                    "the kernel is not positive semi-definite on these samples, so that gradient steps lead nowhere; "
-                    "mercer.kernels.repair makes it so"
-                )
-            # A gradient that may be rounding alone is none; to follow it would let idle coefficients grow.
-            if path.flat(np.where(square > known, square, 0.0)):
-                break
+            if path.looked(a, f, e, Ke):
+                return
             z, Kz = (e, Ke) if precondition is None else precondition.applied(e, Ke)
             if step:
                 a, f = a + step * z, f + step * Kz
@@ -283,7 +265,8 @@ class LMS:
                 curvature = inner(target.weight[:, None] * Kp, Kp) + target.alpha * inner(p, Kp)
                 length = ratio(slope, curvature)
                 a, f, before = a + length * p, f + length * Kp, slope
-            path.passed(a, target.error(f), None if target.held is None else f[target.held])
+            if path.passed(a, target.error(f), None if target.held is None else f[target.held]):
+                return
 
     def _batches(self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path) -> None:
         """Some rows at a time, in a new random order at every pass; f is asked for at these rows only."""
@@ -292,12 +275,18 @@ class LMS:
         rows = np.flatnonzero(target.weight)
         a, outputs = np.zeros_like(target.y), target.y.shape[1]
         space.begin(outputs)
-        while not path.ended:
-            f, squares = target.y.copy(), np.zeros(outputs)
+        look = 0
+        while True:
+            if len(path.errors) >= look:
+                f = space.product(a) if path.errors else np.zeros_like(a)
+                e = target.gradient(a, f)
+                if path.looked(a.copy(), f, e, space.product(e)):
+                    return
+                look = ceil(LOOK * (look + 1))
+            f = target.y.copy()
             for batch in np.array_split(rng.permutation(rows), -(-len(rows) // self.batch)):
                 f[batch] = space.at(batch)
                 e = target.weight[batch, None] * (target.y[batch] - f[batch]) - target.alpha * a[batch]
-                squares += np.square(e).sum(axis=0)
                 space.move(batch, step * e)
                 a[batch] += step * e
                 if precondition is not None:
@@ -305,30 +294,43 @@ class LMS:
                     change = step * precondition.correction(block.T @ e)
                     space.move(precondition.some, change)
                     a[precondition.some] += change
-            path.passed(a.copy(), target.error(f), None if target.held is None else space.at(target.held))
-            if path.flat(squares):
-                break
+            if path.passed(a.copy(), target.error(f), None if target.held is None else space.at(target.held)):
+                return
 
 
 class Path:
-    """The way of a descent: its errors so far, when it ends, and the coefficients where it was best."""
+    """The way of a descent: its errors so far, when it ends, where it was best, and what was last seen there."""
 
-    def __init__(self, solver: LMS, target: Target) -> None:
-        self.solver, self.target = solver, target
+    def __init__(self, solver: LMS, target: Target, noise: float) -> None:
+        self.solver, self.target, self.noise = solver, target, noise
         self.errors: list[float] = []
         self.held: list[float] = []
-        self.ended = self.converged = False
-        self.first: Vector | None = None
+        self.stopped = False
+        self.first = np.zeros(target.y.shape[1])
         self.best = np.zeros_like(target.y)
+        #: a, f, e, K e, and after how many passes.
+        self.seen: tuple[Vector, Vector, Vector, Vector, int] | None = None
 
-    def flat(self, squares: Vector) -> bool:
-        """Whether the gradient, given by the squares of its lengths, is short enough against the first one seen."""
-        self.first = squares if self.first is None else self.first
-        self.converged = bool((squares <= self.solver.tol**2 * self.first).all())
-        return self.converged
+    def looked(self, a: Vector, f: Vector, e: Vector, Ke: Vector) -> bool:
+        """Takes note of coefficients a, f = K a, e and K e; whether this is as close to the optimum as was asked."""
+        square, known = inner(e, Ke), self.noise * inner(e, e)
+        if (square < -known).any():
+            raise ValueError(
+                "the kernel is not positive semi-definite on these samples, so that gradient steps lead nowhere; "
+                "mercer.kernels.repair makes it so"
+            )
+        # A gradient that may be rounding alone is none; to follow it would let idle coefficients grow.
+        square = np.where(square > known, square, 0.0)
+        if self.seen is None:
+            self.first = square
+        self.seen = a, f, e, Ke, len(self.errors)
+        gap = self.target.gap(e, square)
+        near = bool(self.target.reached(gap, square, self.first, AIM * self.solver.tol).all())
+        self.stopped = near and self.target.held is not None
+        return near
 
-    def passed(self, a: Vector, error: float, held: Vector | None) -> None:
-        """Takes note of the end of a pass: coefficients, the error, and f at the rows it is judged by."""
+    def passed(self, a: Vector, error: float, held: Vector | None) -> bool:
+        """Takes note of a pass: coefficients, the error, and f at the rows it is judged by; whether it was the last."""
         if not np.isfinite(error):
             raise FloatingPointError("the iteration has diverged; give a smaller step, or step='auto'")
         self.errors.append(error)
@@ -338,20 +340,16 @@ class Path:
             self.held.append(float(np.square(self.target.y[self.target.held] - held).mean()))
             if self.held[-1] == min(self.held):
                 self.best = a
-            self.ended = self.converged = len(self.held) - int(np.argmin(self.held)) > self.solver.patience
+            self.stopped = len(self.held) - int(np.argmin(self.held)) > self.solver.patience
         judged = self.held[-1] if self.held else None
-        stop = self.solver.progress and self.solver.progress(len(self.errors), error, judged)
-        self.ended = bool(self.ended or stop or len(self.errors) >= self.solver.max_iter)
+        if self.solver.progress and self.solver.progress(len(self.errors), error, judged):
+            self.stopped = True
+        return self.stopped or len(self.errors) >= self.solver.max_iter
 
 
 def inner(u: Vector, v: Vector) -> Vector:
     """The inner product of every column of u with that of v."""
     return np.asarray(np.einsum("ij,ij->j", u, v))
-
-
-def rounding(dtype: Any, diagonal: Vector) -> float:
-    """The rounding of e'Ke, for |e| = 1: K is at most its trace."""
-    return 4 * float(np.finfo(dtype).eps) * float(np.abs(diagonal).sum())
 
 
 def ratio(above: Any, below: Any) -> Vector:
