@@ -127,9 +127,10 @@ def run(chosen: argparse.Namespace) -> None:
         return
     path = (chosen.out or RESULTS) / "metric.json"
     for name in SETS:
-        data = read(name) if not chosen.only or name in chosen.only.split(",") else None
-        if data is not None:
-            print(compared(name, *data, path), flush=True)
+        if chosen.only and name not in chosen.only.split(","):
+            continue
+        data = read(name)
+        print(f"SKIPPED: MERCER_DATA has no {name}.npz" if data is None else compared(name, *data, path), flush=True)
 
 
 def compared(name: str, X: Any, y: Any, path: Path) -> Comparison:
