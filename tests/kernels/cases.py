@@ -149,6 +149,12 @@ _vectors = [
         expression=False,
     ),
     Case(
+        "mahalanobis thin factor",
+        Exponential(Mahalanobis(factor=MIXED[:, :2]), beta=8.0),
+        _of_distance(lambda A, B: naive.mahalanobis(A, B, MIXED[:, :2] @ MIXED[:, :2].T), 8.0),
+        expression=False,
+    ),
+    Case(
         "user's distance",
         Exponential(user_distance, beta=5.0, power=1),
         _of_distance(naive.l1, 5.0, 1),

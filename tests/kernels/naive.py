@@ -92,7 +92,7 @@ def hellinger_distance(X, Z):
 
 def mahalanobis(X, Z, S):
     x, z = all_pairs(X, Z)
-    return np.sqrt(np.einsum("nmi,ij,nmj->nm", x - z, np.linalg.inv(S), x - z))
+    return np.sqrt(np.einsum("nmi,ij,nmj->nm", x - z, np.linalg.pinv(S), x - z))
 
 
 def ratio(numerator, denominator):

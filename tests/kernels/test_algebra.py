@@ -496,6 +496,8 @@ def test_on_columns():
         (lambda: Mahalanobis(np.array([[1.0, 0.5], [0.0, 1.0]])), ["symmetric"]),
         (lambda: Mahalanobis(np.diag([1.0, -1.0])), ["positive definite", "-1"]),
         (lambda: Mahalanobis(factor=np.zeros((2, 2))), ["invertible"]),
+        (lambda: Mahalanobis(factor=np.ones((3, 2))), ["columns", "independent"]),
+        (lambda: Mahalanobis(factor=np.ones((2, 3))), ["at most as many columns", "(2, 3)"]),
         (lambda: Exponential(Mahalanobis(np.eye(2)))(X), ["2 by 2", "3 columns"]),
         (lambda: Intersection(levels=0), ["levels", "at least 1"]),
         (lambda: Linear() ** -1, ["integer power", "-1"]),

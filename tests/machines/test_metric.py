@@ -70,6 +70,57 @@ def test_a_rotated_problem_needs_a_full_matrix():
     assert np.trace(directions[:2, :2]) > 3 * np.trace(directions[2:, 2:])
 
 
+def test_a_factor_of_low_rank():
+    turn = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    turned = X @ turn
+    learner = MahalanobisLearner(structure="full", rank=2, steps=60).fit(turned, y)
+    assert learner.factor_.shape == (6, 2)
+    of_problem = turn @ learner.factor_
+    assert (of_problem[:2] ** 2).sum() > 3 * (of_problem[2:] ** 2).sum()
+    Z = learner.transform(turned)
+    kernel = Exponential(learner.distance_, beta=2)
+    np.testing.assert_allclose(kernel(turned), Gaussian(1.0)(Z), atol=1e-10)
+    assert ((Z[:, None] - Z) ** 2).sum(axis=2).mean() == pytest.approx(2)
+    nowhere = np.linalg.svd(learner.factor_)[0][:, 2:]  # the directions that do not count
+    np.testing.assert_allclose(kernel(turned, turned + 5 * nowhere.sum(axis=1)), kernel(turned), atol=1e-10)
+
+
+def test_the_metric_of_all_ranks_is_the_whole_one():
+    whole = MahalanobisLearner(structure="diagonal", steps=3).fit(X, y)
+    metrics = []
+    for rank in range(1, 7):
+        A = clone(whole).set_params(rank=rank).fit(X, y).factor_
+        assert np.linalg.matrix_rank(A) == rank
+        metrics.append(A @ A.T)
+    np.testing.assert_allclose(metrics[-1], whole.factor_ @ whole.factor_.T, atol=1e-12)
+    lost = [np.abs(M / np.trace(M) - metrics[-1] / np.trace(metrics[-1])).sum() for M in metrics]
+    assert (np.diff(lost) < 0).all()
+    with pytest.raises(ValueError, match="rank is 7, but X has only 6 features"):
+        MahalanobisLearner(rank=7).fit(X, y)
+
+
+def test_the_metric_is_the_mean_of_those_learnt_without_each_part():
+    learner = MahalanobisLearner(structure="full", steps=3, cv=4).fit(X, y)
+    assert len(learner.folds_) == 4
+    np.testing.assert_array_equal(np.sort(np.concatenate([fold.held for fold in learner.folds_])), np.arange(150))
+    mean = np.zeros((6, 6))
+    for fold in learner.folds_:
+        assert not np.intersect1d(fold.kept, fold.held).size
+        A = fold.factor / np.sqrt((X @ fold.factor).var(axis=0).sum())
+        mean += A @ A.T / 4
+    np.testing.assert_allclose(learner.factor_ @ learner.factor_.T, mean, atol=1e-12)
+
+
+def test_a_part_is_not_seen_by_the_metric_learnt_without_it():
+    learner = MahalanobisLearner(structure="diagonal", steps=3)
+    fold, another, _ = learner.fit(X, y).folds_
+    other = X.copy()
+    other[fold.held] = X[fold.held[::-1]]  # of other classes, but with the same mean and scale
+    again = learner.fit(other, y).folds_
+    np.testing.assert_allclose(fold.factor, again[0].factor, rtol=1e-6)
+    assert not np.allclose(another.factor, again[1].factor, rtol=0.01)
+
+
 def test_nothing_to_learn_leaves_the_isotropic_metric():
     for seed in range(3):
         labels = np.random.default_rng(seed).integers(0, 2, 150)

@@ -167,8 +167,13 @@ class HellingerDistance(Distance):
 class Mahalanobis(Distance):
     """D^2 = (x - z)' S^-1 (x - z) with S positive definite, or ``factor=L`` where S = L L'.
 
+    L may have fewer columns than rows; then S^-1 is the pseudo-inverse of S, and differences at right angles to the
+    columns of L do not count.
+
     >>> import numpy as np
     >>> Exponential(Mahalanobis(np.diag([4.0, 1.0])))([[2.0, 0.0]], [[0.0, 0.0]]).round(4)
+    array([[0.3679]])
+    >>> Exponential(Mahalanobis(factor=[[2.0], [0.0]]))([[2.0, 7.0]], [[0.0, 0.0]]).round(4)
     array([[0.3679]])
     """
 
@@ -177,20 +182,15 @@ class Mahalanobis(Distance):
     def __init__(self, S: Any = None, *, factor: Any = None) -> None:
         if (S is None) == (factor is None):
             raise ValueError("Mahalanobis takes the matrix S or a factor L with S = L L', exactly one of them")
-        given = np.asarray(S if factor is None else factor, dtype=np.float64)
-        if given.ndim != 2 or given.shape[0] != given.shape[1] or not np.isfinite(given).all():
-            raise ValueError(f"Mahalanobis needs a finite square matrix but got shape {given.shape}")
-        if factor is None:
-            if not np.allclose(given, given.T):
-                raise ValueError("S must be symmetric; give (S + S.T) / 2 if it is so up to rounding")
-            try:
-                given = cholesky((given + given.T) / 2, lower=True)
-            except np.linalg.LinAlgError:
-                lowest = float(np.linalg.eigvalsh(given)[0])
-                raise ValueError(f"S must be positive definite, but its smallest eigenvalue is {lowest:g}") from None
-        elif np.linalg.matrix_rank(given) < len(given):
-            raise ValueError("the factor L must be invertible")
-        object.__setattr__(self, "factor", FrozenArray(given))
+        L = lower_factor(S) if factor is None else np.asarray(factor, dtype=np.float64)
+        if L.ndim != 2 or not 0 < L.shape[1] <= L.shape[0] or not np.isfinite(L).all():
+            raise ValueError(
+                "the factor L must be a finite matrix with a row for each feature and at most as many columns, "
+                f"but it has shape {L.shape}"
+            )
+        if factor is not None and np.linalg.matrix_rank(L) < L.shape[1]:
+            raise ValueError("the columns of the factor L must be linearly independent (a square L: invertible)")
+        object.__setattr__(self, "factor", FrozenArray(L))
 
     def prepare_both(self, x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
         """L^-1 (x - centre of z): Euclidean distances of these are the distances wanted, and nothing cancels."""
@@ -203,8 +203,12 @@ class Mahalanobis(Distance):
         if x.width != len(L):
             raise ValueError(f"S is {len(L)} by {len(L)} but the data have {x.width} columns")
         centred = x.dense().T - origin[:, None]
-        triangular = (np.tril(L) == L).all()
-        white = solve_triangular(L, centred, lower=True) if triangular else np.linalg.solve(L, centred)
+        if L.shape[1] < L.shape[0]:
+            white = np.linalg.pinv(L) @ centred
+        elif (np.tril(L) == L).all():
+            white = solve_triangular(L, centred, lower=True)
+        else:
+            white = np.linalg.solve(L, centred)
         return Vectors(np.ascontiguousarray(np.asarray(white).T, dtype=x.dtype))
 
     def reduction(self, width: int) -> Pair:
@@ -213,6 +217,23 @@ class Mahalanobis(Distance):
     @property
     def psd_power(self) -> float:
         return 2.0
+
+
+def lower_factor(S: Any) -> Array:
+    """The lower triangular L with S = L L' of a positive definite S."""
+    S = np.asarray(S, dtype=np.float64)
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all():
+        raise ValueError(f"S must be a finite square matrix, but it has shape {S.shape}")
+    if not np.allclose(S, S.T):
+        raise ValueError("S must be symmetric; give (S + S.T) / 2 if it is so up to rounding")
+    try:
+        return np.asarray(cholesky((S + S.T) / 2, lower=True))
+    except np.linalg.LinAlgError:
+        lowest = float(np.linalg.eigvalsh(S)[0])
+        raise ValueError(
+            f"S must be positive definite, but its smallest eigenvalue is {lowest:g}; "
+            "a metric of lower rank is given by its factor"
+        ) from None
 
 
 class _OfDistance(VectorKernel):

@@ -6,6 +6,7 @@ apart and shrinks the others; the kernel machine used afterwards knows nothing o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -28,6 +29,8 @@ from mercer.samples.base import Array
 #: The penalty alpha and the scale of the metric, on a logarithmic scale, stay within these.
 PENALTIES = (np.log(1e-4), np.log(10.0))
 SCALES = (-3.0, 3.0)
+#: The best scale and penalty of the isotropic metric, from where all others start, are those of so many samples.
+FIRST = 150
 #: How many standard errors a learnt metric must be better by.
 SURE = 1.0
 #: Directions are shrunk at most to this share of the widest.
@@ -43,10 +46,12 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         sum_i |r_i|^2,   r_i = (P Y)_i / P_ii,   P = (K + alpha I)^-1,   K_ij = exp(-|A'(x_i - x_j)|^2 / 2)
 
     by a few steps of L-BFGS from the best isotropic A = s I. Stopping early keeps A near it. A may be diagonal, which
-    is one width per feature, or full. With ``structure="auto"`` both are learnt on a part of the data, judged on the
-    rest, in turn, and one of them is taken only if it lowers the error of the isotropic metric by a share of ``worth``
-    and by a standard error; else S is a multiple of the identity, so that nothing is lost where little can be
-    learnt. Features should have comparable scales, as after ``StandardScaler``.
+    is one width per feature, or full. The data are cut into ``cv`` parts, a metric is learnt without each of them, and
+    S^-1 is the mean of theirs: what one of them owes to chance, the others do not repeat. With ``structure="auto"``
+    the metrics are judged on the parts they were learnt without, and a structure is taken only if it lowers the error
+    of the isotropic metric by a share of ``worth`` and by a standard error; else S is a multiple of the identity, so
+    that nothing is lost where little can be learnt. Features should have comparable scales, as after
+    ``StandardScaler``.
 
     S is scaled so that the mean of D^2 over pairs of samples is 2: ``Exponential(distance_, beta)`` is a sensible
     kernel with beta = 2, and beta is the width to tune.
@@ -55,12 +60,15 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     structure : {"auto", "diagonal", "full"}, default="auto"
         What A is; "diagonal" and "full" are learnt without judging them.
+    rank : int or None, default=None
+        The number of columns of A. If less than that of features, A maps samples to the directions along which they
+        differ most by the learnt metric, and differences along others do not count; None keeps all.
     steps : int, default=16
         Steps of L-BFGS.
     max_samples : int, default=400
-        Of more samples, so many are chosen at random to learn from; a step costs their number cubed.
+        Of more samples, so many are chosen at random for each metric; a step costs their number cubed.
     cv : int, default=3
-        Parts of the data for "auto".
+        Parts of the data.
     worth : float, default=0.1
         The share of the isotropic metric's error that a learnt one must save to be taken.
     random_state : int, RandomState instance or None, default=0
@@ -70,12 +78,15 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     distance_ : Mahalanobis
         For ``Exponential``.
-    factor_ : ndarray of shape (n_features, n_features)
+    factor_ : ndarray of shape (n_features, rank)
         A: ``transform`` gives X A, whose Euclidean distances are D.
     structure_ : {"isotropic", "diagonal", "full"}
         What was chosen.
     errors_ : dict
         With "auto", for each structure the mean squared error on parts that were not learnt from.
+    folds_ : list of Fold
+        For each part, ``kept``, ``held`` and ``factor``: A as learnt from the samples kept. By them the parameters of a
+        machine are tuned on samples that its metric has not seen.
     classes_ : ndarray
         The labels.
 
@@ -86,6 +97,7 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     a function of many widths, by gradients.
     Chapelle, Vapnik, Bousquet, Mukherjee, "Choosing multiple parameters for support vector machines", Machine Learning
     46, 2002.
+    Breiman, "Bagging predictors", Machine Learning 24, 1996: means over parts of the data.
 
     Examples
     --------
@@ -99,10 +111,13 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ('diagonal', array([ True,  True]))
     >>> SVC(C=10, kernel=Exponential(learner.distance_, beta=2)).fit(X, y).score(X, y) > 0.95
     True
+    >>> MahalanobisLearner(rank=2).fit_transform(X, y).shape
+    (120, 2)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "structure": [StrOptions({"auto", "diagonal", "full"})],
+        "rank": [Interval(Integral, 1, None, closed="left"), None],
         "steps": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 2, None, closed="left")],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -114,6 +129,7 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         structure: str = "auto",
+        rank: int | None = None,
         steps: int = 16,
         max_samples: int = 400,
         cv: int = 3,
@@ -121,6 +137,7 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = 0,
     ) -> None:
         self.structure = structure
+        self.rank = rank
         self.steps = steps
         self.max_samples = max_samples
         self.cv = cv
@@ -135,44 +152,44 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"a metric is learnt from at least 2 classes, but y has one class: {self.classes_[0]!r}")
-        random = check_random_state(self.random_state)
-        some = np.sort(random.permutation(len(X))[: self.max_samples])
-        variance = float(X.var(axis=0).sum())
-        unit = 1 / np.sqrt(variance) if variance > 0 else 1.0  # the mean of D^2 over pairs is twice the variance
-        x, Y = unit * (X[some] - X.mean(axis=0)), indicators(codes[some], len(self.classes_))
-        self.errors_: dict[str, float] = {}
-        self.structure_ = self.structure
-        A = np.eye(X.shape[1])
+        if self.rank is not None and self.rank > X.shape[1]:
+            raise ValueError(f"rank is {self.rank}, but X has only {X.shape[1]} features; rank=None keeps them all")
         with threadpool_limits(1, user_api="blas"):  # small matrices; and rounding must not decide what is chosen
-            if self.structure == "auto":
-                self.structure_ = self._judged(x, codes[some], Y, random)
-            if self.structure_ != "isotropic":
-                A = learnt(x, Y, (self.structure_,), self.steps)[0].metric
-        spread = float((X @ A).var(axis=0).sum())
-        self.factor_ = A / np.sqrt(spread) if spread > 0 else A
-        self.distance_ = Mahalanobis(factor=np.linalg.inv(self.factor_).T)
+            self.structure_, A = self._learnt(X, codes)
+        self.factor_ = finished(X, A, self.rank)
+        self.distance_ = Mahalanobis(factor=np.linalg.pinv(self.factor_.T))
         return self
 
-    def _judged(self, x: Vector, codes: Array, Y: Vector, random: Any) -> str:
-        """The structure whose errors on parts not learnt from are smallest, if by enough; else "isotropic"."""
-        names = ("isotropic", "diagonal", "full")
-        fewest = int(np.bincount(codes)[np.unique(codes)].min())
-        if min(len(x), 2 * fewest) < 4 or x.shape[1] < 2:
-            return "isotropic"  # nothing to judge by, or no directions to tell apart
-        seed = random.randint(2**31 - 1)
-        parts = min(self.cv, len(x))
-        split = StratifiedKFold if fewest >= parts else KFold
-        errors = np.zeros((len(names), len(x)))
-        for kept, held in split(parts, shuffle=True, random_state=seed).split(x, codes):
-            machines = learnt(x[kept], Y[kept], names, self.steps)
+    def _learnt(self, X: Vector, codes: Array) -> tuple[str, Vector]:
+        """The structure, and the mean of its metrics that are learnt without each part."""
+        self.errors_: dict[str, float] = {}
+        self.folds_: list[Fold] = []
+        same = np.eye(X.shape[1])
+        if X.shape[1] < 2 or np.sort(np.bincount(codes))[-2] < 2:
+            return "isotropic", same  # no directions to tell apart, or nothing to tell them apart by
+        names = ("isotropic", "diagonal", "full") if self.structure == "auto" else (self.structure,)
+        random = check_random_state(self.random_state)
+        x, Y = X - X.mean(axis=0), indicators(codes, len(self.classes_))
+        x *= scale(x)
+        found, errors = [], np.zeros((len(names), len(x)))
+        for kept, held in parts(codes, self.cv, random):
+            some = random.permutation(kept)[: self.max_samples]
+            machines = learnt(x[some], Y[some], names, self.steps)
             for error, machine in zip(errors, machines, strict=True):
                 error[held] = ((machine(x[held]) - Y[held]) ** 2).sum(axis=1)
+            found.append((kept, held, [machine.metric for machine in machines]))
+        chosen = 0 if self.structure != "auto" else self._judged(names, errors)
+        self.folds_ = [Fold(kept, held, finished(X[kept], A[chosen], self.rank)) for kept, held, A in found]
+        return names[chosen], mean_metric([finished(x, A[chosen]) for _, _, A in found])
+
+    def _judged(self, names: tuple[str, ...], errors: Vector) -> int:
+        """The structure whose errors on parts not learnt from are smallest, if by enough; else the first."""
         means = errors.mean(axis=1)
         gains = errors[0] - errors
-        least = np.maximum(SURE * gains.std(axis=1) / np.sqrt(len(x)), self.worth * means[0])
+        least = np.maximum(SURE * gains.std(axis=1) / np.sqrt(errors.shape[1]), self.worth * means[0])
         sure = gains.mean(axis=1) > least
         self.errors_ = {name: float(mean) for name, mean in zip(names, means, strict=True)}
-        return names[int(np.argmin(np.where(sure, means, np.inf)))] if sure.any() else "isotropic"
+        return int(np.argmin(np.where(sure, means, np.inf))) if sure.any() else 0
 
     def transform(self, X: Any) -> Array:
         """X A: samples whose Euclidean distances are the learnt ones."""
@@ -194,6 +211,43 @@ def indicators(codes: Array, classes: int) -> Vector:
 
 
 @dataclass(frozen=True, eq=False)
+class Fold:
+    """Samples learnt from, samples not learnt from, and the factor A of the metric that was learnt."""
+
+    kept: Array
+    held: Array
+    factor: Vector
+
+
+def parts(codes: Array, cv: int, random: Any) -> Iterator[tuple[Array, Array]]:
+    """Which samples to learn from and which to judge by, in turn; each part has its share of each class if it can."""
+    cv = min(cv, len(codes))
+    split = StratifiedKFold if np.bincount(codes).min() >= cv else KFold
+    yield from split(cv, shuffle=True, random_state=random.randint(2**31 - 1)).split(codes, codes)
+
+
+def scale(z: Vector) -> float:
+    """What z is to be multiplied by so that the mean squared distance of pairs is 2, twice the variance."""
+    variance = float(z.var(axis=0).sum())
+    return 1 / np.sqrt(variance) if variance > 0 else 1.0
+
+
+def finished(X: Vector, A: Vector, rank: int | None = None) -> Vector:
+    """A as it is given to the user: scaled, and of this rank, along the principal directions of X A."""
+    if rank is not None:
+        z = X @ A
+        z -= z.mean(axis=0)
+        A = A @ np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :rank]
+    return A * scale(X @ A)
+
+
+def mean_metric(factors: list[Vector]) -> Vector:
+    """The symmetric A whose A A' is the mean of those of the factors; no direction is shrunk below the floor."""
+    squares, U = np.linalg.eigh(np.mean([A @ A.T for A in factors], axis=0))
+    return np.asarray((U * np.sqrt(np.maximum(squares, FLOOR**2 * squares[-1]))) @ U.T)
+
+
+@dataclass(frozen=True, eq=False)
 class Learnt:
     """Kernel ridge regression with the metric that was learnt for it."""
 
@@ -208,14 +262,14 @@ class Learnt:
 
 def learnt(x: Vector, Y: Vector, structures: tuple[str, ...], steps: int) -> list[Learnt]:
     """Metrics of these structures: the best scale and penalty of the identity, then some steps for all of it."""
-    start = descended(x, Y, "isotropic", 1.0, 0.1, steps)
+    A, alpha = descended(x[:FIRST], Y[:FIRST], "isotropic", 1.0, 0.1, steps)
+    if len(x) > FIRST:  # which were cheap, and brought it near
+        A, alpha = descended(x, Y, "isotropic", A[0, 0], alpha, max(1, steps // 4))
     found = []
     for structure in structures:
-        A, alpha = start
-        if structure != "isotropic":
-            A, alpha = descended(x, Y, structure, A[0, 0], alpha, steps)
-        K = kernel_of(x @ A) + alpha * np.eye(len(x))
-        found.append(Learnt(A, x, np.asarray(np.linalg.solve(K, Y), dtype=np.float64)))
+        B, beta = (A, alpha) if structure == "isotropic" else descended(x, Y, structure, A[0, 0], alpha, steps)
+        K = kernel_of(x @ B) + beta * np.eye(len(x))
+        found.append(Learnt(B, x, np.asarray(np.linalg.solve(K, Y), dtype=np.float64)))
     return found
 
 
@@ -240,8 +294,7 @@ def descended(x: Vector, Y: Vector, structure: str, scale: float, alpha: float, 
     options: Any = {"maxiter": steps}
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     moved, s, penalty = unpacked(found.x)
-    U, widths, V = np.linalg.svd(s * moved)
-    return (U * np.maximum(widths, FLOOR * widths[0])) @ V, penalty
+    return s * moved, penalty
 
 
 def left_out(x: Vector, Y: Vector, A: Vector, alpha: float) -> tuple[float, Vector, float]:
