@@ -7,7 +7,7 @@ import os
 import platform
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -87,8 +87,31 @@ def save(noun: str, rows: list[Any]) -> None:
     write(RESULTS / f"{noun}.json", rows)
 
 
+def run_cases(noun: str, cases: Mapping[str, Callable[[], Iterable[Any]]], only: str) -> None:
+    """Runs the cases with one of the words of ``only``, by commas, in their names; all, if it is empty.
+
+    Their rows take the place of those that were saved for the same cases, one case after the other, so a run that was
+    stopped is taken up by naming what is missing.
+    """
+    path = RESULTS / f"{noun}.json"
+    saved = json.loads(path.read_text())["rows"] if path.exists() else []
+    for name, case in cases.items():
+        if only and not any(word in name for word in only.split(",")):
+            continue
+        made = []
+        for row in case():
+            print(row, flush=True)
+            made.append({"case": name, **asdict(row)})
+        saved = [row for row in saved if row["case"] != name] + made
+        _write(path, sorted(saved, key=lambda row: [*cases].index(row["case"])))
+
+
 def write(path: Path, rows: list[Any]) -> None:
     """The rows, each a dataclass, and the machine they were measured on."""
+    _write(path, [asdict(row) for row in rows])
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
     from mercer import _native
 
     path.parent.mkdir(exist_ok=True)
@@ -99,4 +122,4 @@ def write(path: Path, rows: list[Any]) -> None:
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-    path.write_text(json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n")
+    path.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
