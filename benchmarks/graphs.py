@@ -114,7 +114,8 @@ def ours(kernel: Kernel, graphs: list[Any]) -> tuple[Any, float]:
 
 
 def grakel(kernel: Kernel, graphs: list[Any]) -> tuple[Any, float]:
-    """GraKeL's matrix of the same kernel; its shortest path by Dijkstra's method, its faster one on sparse graphs."""
+    """GraKeL's matrix of the same kernel, from dictionaries of neighbours, which it reads three times as fast as
+    matrices; its shortest path by Dijkstra's method, its faster one on sparse graphs."""
     from grakel import ShortestPath as PeerPath
     from grakel import VertexHistogram as PeerHistogram
     from grakel import WeisfeilerLehman as PeerWeisfeilerLehman
@@ -123,7 +124,10 @@ def grakel(kernel: Kernel, graphs: list[Any]) -> tuple[Any, float]:
         peer = PeerPath(normalize=False, with_labels=True, algorithm_type="dijkstra")
     else:
         peer = PeerWeisfeilerLehman(n_iter=5, base_graph_kernel=PeerHistogram, normalize=False)
-    given = [(A.astype(int).tolist(), dict(enumerate(labels))) for A, labels in graphs]
+    given = []
+    for A, labels in graphs:
+        neighbours = {u: {int(v): 1.0 for v in np.flatnonzero(row)} for u, row in enumerate(A)}
+        given.append((neighbours, dict(enumerate(labels))))
     start = time.perf_counter()
     K = peer.fit_transform(given)
     return K, time.perf_counter() - start
