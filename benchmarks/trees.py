@@ -2,11 +2,11 @@
 
 ``python -m benchmarks trees --only words`` runs some cases; their rows are merged into the results.
 
-GRCT trees have the relations inside and words at the leaves, LCT trees have the words inside. The machines are those of
-Croce, Moschitti and Basili (2011): one class against the rest, both sides weighing the same. The decay of every kernel
-is chosen on 2,000 of the training questions, C on all of them, both by 3-fold cross-validation (seed 0); the test
-questions are seen once per row. The baseline is the linear kernel of counts of words and pairs of neighbouring words,
-normalised.
+GRCT trees have the relations inside and words at the leaves, LCT trees have the words inside (Croce, Moschitti and
+Basili 2011). The machines are one class against the rest, both sides weighing the same, as in the example that KeLP
+ships for these trees. The decay of every kernel is chosen on 2,000 of the training questions, C on all of them, both by
+3-fold cross-validation (seed 0); the test questions are seen once per row. The baseline is the linear kernel of counts
+of words and pairs of neighbouring words, normalised.
 """
 
 from __future__ import annotations
