@@ -23,17 +23,15 @@ from benchmarks.measure import save
 TABLES = {
     "additive": additive,
     "decompose": decompose,
-    "graphs": graphs,
     "kernels": kernels,
     "linear": linear,
     "logistic": logistic,
     "neighbors": neighbors,
     "online": online,
     "ridge": ridge,
-    "trees": trees,
 }
 #: Those that run by rules of their own.
-STUDIES = {"metric": metric, "strings": strings, "svm": svm}
+STUDIES = {"graphs": graphs, "metric": metric, "strings": strings, "svm": svm, "trees": trees}
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import os
 import platform
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,25 @@ def load(file: str) -> Any:
 
 def save(noun: str, rows: list[Any]) -> None:
     write(RESULTS / f"{noun}.json", rows)
+
+
+def run_cases(noun: str, cases: Mapping[str, Callable[[], Iterable[Any]]], only: str) -> None:
+    """Runs the cases with one of the words of ``only``, by commas, in their names; all, if it is empty.
+
+    Their rows take the place of those that were saved for the same cases, one case after the other, so a run that was
+    stopped is taken up by naming what is missing.
+    """
+    path = RESULTS / f"{noun}.json"
+    saved = json.loads(path.read_text())["rows"] if path.exists() else []
+    for name, case in cases.items():
+        if only and not any(word in name for word in only.split(",")):
+            continue
+        made = []
+        for row in case():
+            print(row, flush=True)
+            made.append({"case": name, **asdict(row)})
+        saved = [row for row in saved if row["case"] != name] + made
+        write(path, sorted(saved, key=lambda row: [*cases].index(row["case"])))
 
 
 def write(path: Path, rows: list[Any]) -> None:

@@ -1,7 +1,6 @@
 """Accuracy by repeated cross-validation on Gram matrices, with parameters chosen inside the training folds only.
 
-Every support vector machine is the hinge problem of one pair of classes on the whole matrix, where the samples that it
-must not see have bounds of zero; so no part of a matrix is ever copied.
+Every support vector machine is a hinge problem on some samples of the whole matrix, which is computed once.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from mercer.kernels import Precomputed
-from mercer.problem import hinge
+from mercer.problem import Problem, hinge
 from mercer.solvers import SMO
 
 
@@ -37,36 +36,68 @@ class Score:
         )
 
 
-class Voting:
-    """Support vector machines of all pairs of classes on one Gram matrix; ``C`` by C, all at once."""
+class Machines:
+    """Support vector machines for several classes on one Gram matrix, all values of C at once."""
 
     def __init__(self, K: Any, y: Any) -> None:
         self.K = np.ascontiguousarray(K, dtype=np.float32)
         self.gram = Precomputed().gram(self.K)
         self.classes, self.y = np.unique(y, return_inverse=True)
 
-    def predictions(self, train: Any, test: Any, Cs: Sequence[float]) -> Any:
-        """The class of every test sample, one row per C."""
-        allowed = np.zeros(len(self.y))
-        allowed[train] = 1.0
-        pairs = list(combinations(range(len(self.classes)), 2))
-        problems = [
-            hinge(np.where(self.y == a, 1.0, -1.0), C * allowed * ((self.y == a) | (self.y == b)))
-            for C in Cs
-            for a, b in pairs
-        ]
-        solutions = SMO(budget=2**30).solve(self.gram, problems)
-        values = self.K[test] @ np.stack([s.coefficients for s in solutions], axis=1).astype(np.float32)
-        values += np.array([float(s.bias) for s in solutions])
-        votes = np.zeros((len(Cs), len(test), len(self.classes)))
-        for i, f in enumerate(values.T.reshape(len(Cs), len(pairs), len(test))):
-            for (a, b), margin in zip(pairs, f, strict=True):
-                votes[i, :, a] += (margin > 0) + 1e-3 * np.tanh(margin)  # votes first, margins decide ties
-                votes[i, :, b] += (margin <= 0) - 1e-3 * np.tanh(margin)
-        return votes.argmax(axis=2)
+    def problems(self, train: Any, C: float) -> list[Problem]:
+        raise NotImplementedError
+
+    def decide(self, values: Any) -> Any:
+        """The class of every sample from the values of all machines, one row per sample."""
+        raise NotImplementedError
 
     def accuracies(self, train: Any, test: Any, Cs: Sequence[float]) -> Any:
-        return (self.predictions(train, test, Cs) == self.y[test]).mean(axis=1)
+        """The share of the test samples that is classified correctly, for each C."""
+        problems = [problem for C in Cs for problem in self.problems(train, C)]
+        coefficients = np.zeros((len(self.y), len(problems)), dtype=np.float32)
+        biases = np.zeros(len(problems))
+        for j, (problem, s) in enumerate(zip(problems, SMO(budget=2**30).solve(self.gram, problems), strict=True)):
+            coefficients[problem.sample, j], biases[j] = s.coefficients, float(s.bias)
+        values = np.split(self.K[test] @ coefficients + biases, len(Cs), axis=1)
+        return np.array([(self.decide(v) == self.y[test]).mean() for v in values])
+
+
+class Voting(Machines):
+    """One machine for each pair of classes, which votes for one of them; the size of the values decides ties."""
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        return list(combinations(range(len(self.classes)), 2))
+
+    def problems(self, train: Any, C: float) -> list[Problem]:
+        labels = self.y[train]
+        members = [np.flatnonzero((labels == a) | (labels == b)) for a, b in self.pairs]
+        return [
+            hinge(np.where(labels[some] == a, 1.0, -1.0), C, sample=train[some])
+            for (a, _), some in zip(self.pairs, members, strict=True)
+        ]
+
+    def decide(self, values: Any) -> Any:
+        votes = np.zeros((len(values), len(self.classes)))
+        for (a, b), f in zip(self.pairs, values.T, strict=True):
+            votes[:, a] += (f > 0) + 1e-3 * np.tanh(f)
+            votes[:, b] += (f <= 0) - 1e-3 * np.tanh(f)
+        return votes.argmax(axis=1)
+
+
+class Balanced(Machines):
+    """One machine for each class against the rest, where both sides weigh the same; the largest value decides."""
+
+    def problems(self, train: Any, C: float) -> list[Problem]:
+        result = []
+        for a in range(len(self.classes)):
+            own = self.y[train] == a
+            weights = np.where(own, (~own).sum() / max(1, own.sum()), 1.0)
+            result.append(hinge(np.where(own, 1.0, -1.0), C * weights, sample=train))
+        return result
+
+    def decide(self, values: Any) -> Any:
+        return values.argmax(axis=1)
 
 
 def nested(

@@ -4,8 +4,11 @@
 #include "graphs/random_walk.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 namespace nb = nanobind;
@@ -49,6 +52,25 @@ nb::tuple rows(mercer::Counts&& counts) {
                           array(std::move(counts.starts)), counts.width);
 }
 
+// The pairs u <= v of nodes that a square adjacency matrix joins, one per row; none at all if it is not symmetric.
+std::optional<nb::ndarray<nb::numpy, Index, nb::ndim<2>>>
+edges(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& matrix) {
+    const Index n = Index(matrix.shape(0));
+    if (Index(matrix.shape(1)) != n) throw std::invalid_argument("the matrix must be square");
+    auto found = std::make_unique<std::vector<Index>>();
+    for (Index u = 0; u < n; ++u) {
+        const double *row = matrix.data() + u * matrix.stride(0), *column = matrix.data() + u * matrix.stride(1);
+        for (Index v = u; v < n; ++v) {
+            const double there = row[v * matrix.stride(1)];
+            if (!(there == column[v * matrix.stride(0)])) return std::nullopt;
+            if (there != 0) found->push_back(u), found->push_back(v);
+        }
+    }
+    nb::capsule owner(found.get(), [](void* p) noexcept { delete static_cast<std::vector<Index>*>(p); });
+    const std::vector<Index>& kept = *found.release();
+    return nb::ndarray<nb::numpy, Index, nb::ndim<2>>(const_cast<Index*>(kept.data()), {kept.size() / 2, 2}, owner);
+}
+
 struct GraphRecipe {
     mercer::Recipe make;
 };
@@ -63,6 +85,7 @@ void bind_graphs(nb::module_& m) {
     nb::class_<GraphArrays>(m, "Graphs")
         .def(nb::init<Offsets, Offsets, Numbers, Numbers, Numbers, std::int32_t, std::int32_t>(), "starts"_a, "arcs"_a,
              "neighbours"_a, "arc_labels"_a, "node_labels"_a, "arc_label_count"_a, "label_count"_a);
+    m.def("edges", &edges, "matrix"_a);
     nb::class_<GraphRecipe>(m, "GraphRecipe");
     m.def("vertex_histogram", [] { return GraphRecipe{mercer::vertex_histogram()}; });
     m.def("edge_histogram", [] { return GraphRecipe{mercer::edge_histogram()}; });

@@ -46,16 +46,24 @@ def molecule(labels=LABELS, edge_labels=None):
         (np.array(EDGES).tolist(), np.array(LABELS)),
         (ADJACENCY, LABELS),
         (2.5 * ADJACENCY, LABELS),
+        (ADJACENCY.astype(bool), LABELS),
+        (np.repeat(np.repeat(ADJACENCY, 2, axis=0), 3, axis=1)[::2, ::3], LABELS),
         (sp.csr_matrix(ADJACENCY), LABELS),
         (sp.coo_array(ADJACENCY), LABELS),
         as_graphs([(EDGES, LABELS)])[0],
     ],
-    ids=["networkx", "edges", "both ways", "arrays", "dense", "weighted", "csr", "coo", "sample"],
+    ids=["networkx", "edges", "both ways", "arrays", "dense", "weighted", "bool", "strided", "csr", "coo", "sample"],
 )
 def test_a_graph_is_the_same_however_it_is_given(graph):
     expected = as_graphs([(EDGES, LABELS)] * 2)
     assert as_graphs([graph, graph]) == expected
     assert as_graphs(pd.Series([graph, graph], dtype=object)) == expected
+
+
+def test_a_matrix_of_zeros_has_no_edges_and_ones_on_the_diagonal_are_loops():
+    graphs = as_graphs([(np.zeros((3, 3)), None), (np.eye(2), None)])
+    assert np.diff(graphs.arcs).tolist() == [0, 0, 0, 1, 1]
+    assert graphs.neighbours.tolist() == [0, 1]
 
 
 def test_labels_of_edges_and_attributes():

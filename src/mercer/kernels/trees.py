@@ -109,8 +109,9 @@ class PartialTree(FragmentKernel):
 
     With equal labels, and 0 without, delta(n, m) = mu (decay^2 + sum over equally long sequences I and J of children of
     n and m of decay^(d(I) + d(J)) times the product of delta over their members), where d is the place of the last less
-    that of the first plus 1; k is the sum of delta over all pairs of nodes. Moschitti, "Efficient convolution kernels
-    for dependency and constituent syntactic trees" (ECML 2006).
+    that of the first plus 1; k is the sum of delta over all pairs of nodes. Programs that weigh children left out, not
+    spans, need mu times decay^2 for the same kernel. Moschitti, "Efficient convolution kernels for dependency and
+    constituent syntactic trees" (ECML 2006).
 
     >>> PartialTree(1.0, 1.0)(["(S (NP he) (VP runs))"])
     array([[15.]])

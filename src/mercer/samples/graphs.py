@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -181,9 +182,9 @@ def _assembled(graphs: Sequence[_One]) -> Graphs:
     edges = np.concatenate([graph.edges + start for graph, start in zip(graphs, starts[:-1], strict=True)])
     node_labels = edge_labels = attributes = None
     if any(graph.node_labels is not None for graph in graphs):
-        node_labels = coded(label for graph in graphs for label in graph.node_labels or [None] * graph.nodes)
+        node_labels = coded(chain.from_iterable(graph.node_labels or [None] * graph.nodes for graph in graphs))
     if any(graph.edge_labels is not None for graph in graphs):
-        edge_labels = coded(label for graph in graphs for label in graph.edge_labels or [None] * len(graph.edges))
+        edge_labels = coded(chain.from_iterable(graph.edge_labels or [None] * len(graph.edges) for graph in graphs))
     if all(graph.attributes is not None for graph in graphs):
         widths = {graph.attributes.shape[1] for graph in graphs if graph.attributes is not None and graph.nodes}
         if len(widths) > 1:
@@ -196,17 +197,17 @@ def _assembled(graphs: Sequence[_One]) -> Graphs:
 def _read(graph: Any, i: int) -> _One:
     if isinstance(graph, Sample) and isinstance(graph.samples, Graphs):
         return _unpacked(graph.alone())
-    if hasattr(graph, "is_directed") and hasattr(graph, "edges") and hasattr(graph, "nodes"):
-        return _networkx(graph, i)
-    if sp.issparse(graph) or isinstance(graph, np.ndarray):
-        return _adjacency(graph, None, i)
     if isinstance(graph, tuple) and 2 <= len(graph) <= 3:
         what, labels, edge_labels = (*graph, None)[:3]
-        if sp.issparse(what) or isinstance(what, np.ndarray):
+        if isinstance(what, np.ndarray) or sp.issparse(what):
             if edge_labels is not None:
                 raise ValueError(f"graph {i} has labels of edges beside an adjacency matrix; give a list of edges")
             return _adjacency(what, labels, i)
         return _edges(what, labels, edge_labels, i)
+    if hasattr(graph, "is_directed") and hasattr(graph, "edges") and hasattr(graph, "nodes"):
+        return _networkx(graph, i)
+    if isinstance(graph, np.ndarray) or sp.issparse(graph):
+        return _adjacency(graph, None, i)
     raise TypeError(f"graph {i} is a {type(graph).__name__}; {WAYS}")
 
 
@@ -241,11 +242,21 @@ def _networkx(graph: Any, i: int) -> _One:
 def _adjacency(matrix: Any, labels: Any, i: int) -> _One:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the adjacency matrix of graph {i} must be square, but its shape is {matrix.shape}")
-    if (matrix != matrix.T).sum():
+    dense = isinstance(matrix, np.ndarray)
+    edges = _native.edges(np.asarray(matrix, dtype=np.float64)) if dense else _joined(matrix)
+    if edges is None:
         raise ValueError(f"the adjacency matrix of graph {i} is not symmetric; the kernels compare undirected graphs")
-    edges = np.stack(matrix.nonzero(), axis=1).astype(np.int64)
     n = matrix.shape[0]
-    return _One(n, edges[edges[:, 0] <= edges[:, 1]], None, _labels(labels, n, "nodes", i))
+    return _One(n, edges, None, _labels(labels, n, "nodes", i))
+
+
+def _joined(matrix: Any) -> NDArray[np.int64] | None:
+    """What ``_native.edges`` returns, for a sparse matrix."""
+    if (matrix != matrix.T).sum():
+        return None
+    source, target = matrix.nonzero()
+    once = source <= target
+    return np.stack([source[once], target[once]], axis=1).astype(np.int64)
 
 
 def _edges(pairs: Any, labels: Any, edge_labels: Any, i: int) -> _One:

@@ -132,12 +132,12 @@ def ranges(starts: NDArray[np.int64], index: NDArray[np.int64]) -> tuple[NDArray
 
 def coded(labels: Iterable[Hashable]) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     """Numbers of labels in the order in which they first occur, and the labels by number."""
-    known: dict[Any, int] = {}
+    given = list(labels)
     try:
-        numbers = [known.setdefault(label, len(known)) for label in labels]
+        known = {label: i for i, label in enumerate(dict.fromkeys(given))}
     except TypeError as error:
         raise TypeError(f"labels must be hashable, such as texts, numbers or tuples: {error}") from None
-    return np.array(numbers, dtype=np.int32), tuple(known)
+    return np.fromiter(map(known.__getitem__, given), dtype=np.int32, count=len(given)), tuple(known)
 
 
 def recoded(numbers: NDArray[np.int32], labels: tuple[Any, ...], target: tuple[Any, ...]) -> NDArray[np.int32]:
