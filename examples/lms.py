@@ -21,7 +21,7 @@ except StepError as error:
     print(error)
 
 for name, step in (("a fixed step", 0.005), ("the best steps", "auto")):
-    machine = KernelLMS(kernel, alpha=1.0, step=step, tol=1e-4).fit(X, y)
+    machine = KernelLMS(kernel, alpha=1.0, step=step, tol=1e-4, max_iter=5000).fit(X, y)
     print(f"{name}: R2 {machine.score(X_test, y_test):.4f} after {machine.n_iter_} passes; {machine.certificate_}")
 
 early = KernelLMS(kernel, step=0.005, tol=0.0, early_stopping=True, max_iter=10_000).fit(X, y)

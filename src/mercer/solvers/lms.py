@@ -185,6 +185,7 @@ class LMS:
     descent to the point that was last looked at, certified by the products there are.
 
     >>> import numpy as np
+    >>> from mercer.solvers.spaces import Features
     >>> target = Target(np.array([[1.0], [2.0]]), np.ones(2), alpha=1.0)
     >>> LMS(step=0.1).solve(Features(np.eye(2)), target).coefficients.round(4).ravel()
     array([0.5, 1. ])
