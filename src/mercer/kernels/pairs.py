@@ -379,12 +379,8 @@ class StoredPairs(Pairs):
         out[...] = self.matrix[rows][:, columns if self.whole else self.columns[columns]]
 
     def product(self, V: Array) -> Array:
-        """Without a copy of any block, where there is nothing to select or to convert."""
-        return np.asarray(self.matrix @ V) if self.whole and self.dtype == V.dtype else super().product(V)
-
-    def product(self, V: Array) -> Array:
         """Without a copy if all columns are wanted as they are; in parts, so that Ctrl-C is heard between them."""
-        if not np.array_equal(self.columns, np.arange(self.matrix.shape[1])):
+        if not self.whole:
             return super().product(V)
         out = np.empty((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
         for rows in chunks(self.shape[0], self.matrix.shape[1] * self.dtype.itemsize // 16):
