@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer import _native
 from mercer.kernels import Gaussian
+from mercer.threads import limited
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -84,3 +85,14 @@ def test_ctrl_c_stops_a_long_block_within_a_second():
     """
     done = run(code)
     assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
+
+
+def test_limits_may_end_in_any_order():
+    before = _native.thread_count()
+    first, second = limited(1), limited(3)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert _native.thread_count() == 3
+    second.__exit__(None, None, None)
+    assert _native.thread_count() == before

@@ -355,7 +355,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
             return isa_.distances(live, row_squares, column_squares, step, end, sums);
         if (isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, sums))
-            for (int i = 0; i < live; ++i) repair(rows, which, p, q, i, sums);
+            repair(rows, which, p, q, live, sums);
         isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
     }
 
@@ -393,46 +393,49 @@ template <class T> class DensePairs final : public Pairs<T> {
         suspect_slope_ = T(room * slope), suspect_offset_ = T(offset < 0 ? offset / room : offset * room);
     }
 
-    // Computes the unreliable entries of row i of a tile again, from differences of the samples themselves. Each is
-    // judged by its own squares, so that it does not depend on its neighbours.
-    template <class Which> void repair(const Strip& rows, Which which, Index p, Index q, int i, T* target) const {
+    // Computes the unreliable entries of a tile again, from differences of the samples themselves. Each is judged by
+    // its own squares, so that it does not depend on its neighbours.
+    template <class Which> void repair(const Strip& rows, Which which, Index p, Index q, int live, T* tile) const {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
-        const Index place = p * isa_.mr + i;
-        const T row_square = rows.squares.data()[place];
         const T* column_squares = packed_->squares.data() + q * nr;
         const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
         Originals originals(*this, q, columns);
-        for (int j = 0; j < columns; ++j) {
-            T& value = target[i * nr + j];
-            if (!(value < suspect_slope_ * (row_square + column_squares[j]) + suspect_offset_)) continue;
-            if (!(double(value) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
-            value = isa_.direct(d_, originals.x(which(rows.order[std::size_t(place)])), originals.z(j), scale);
+        for (Index place = p * isa_.mr; place < p * isa_.mr + live; ++place, tile += nr) {
+            const T row_square = rows.squares.data()[place];
+            for (int j = 0; j < columns; ++j) {
+                if (!(tile[j] < suspect_slope_ * (row_square + column_squares[j]) + suspect_offset_)) continue;
+                if (!(double(tile[j]) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
+                tile[j] = isa_.direct(d_, originals.x(which(rows.order[std::size_t(place)])), originals.z(j), scale);
+            }
         }
     }
 
     // The samples of a tile as the caller has them: where they lie if their coordinates are contiguous, else copied,
-    // the columns once per tile and a row when it is first asked for.
+    // the columns and a row when they are first asked for.
     class Originals {
       public:
-        Originals(const DensePairs& pairs, Index q, int columns) : pairs_(pairs), first_(q * pairs.isa_.nr) {
-            if (pairs.x_.contiguous() && pairs.z_.contiguous()) return;
-            const Index d = pairs.d_;
-            buffer_ = scratch<T>().originals.reserve(std::size_t((pairs.isa_.nr + 1) * d));
-            for (int c = 0; c < columns; ++c) pairs.z_.read(first_ + c, buffer_ + (c + 1) * d);
+        Originals(const DensePairs& pairs, Index q, int columns)
+            : pairs_(pairs), first_(q * pairs.isa_.nr), columns_(columns),
+              copied_(!pairs.x_.contiguous() || !pairs.z_.contiguous()) {
+            if (copied_) buffer_ = scratch<T>().originals.reserve(std::size_t((pairs.isa_.nr + 1) * pairs.d_));
         }
         const T* x(Index i) {
-            if (!buffer_) return pairs_.x_.data + i * pairs_.x_.row_stride;
+            if (!copied_) return pairs_.x_.data + i * pairs_.x_.row_stride;
             if (i != row_) pairs_.x_.read(row_ = i, buffer_);
             return buffer_;
         }
-        const T* z(int j) const {
-            return buffer_ ? buffer_ + (j + 1) * pairs_.d_ : pairs_.z_.data + (first_ + j) * pairs_.z_.row_stride;
+        const T* z(int j) {
+            if (!copied_) return pairs_.z_.data + (first_ + j) * pairs_.z_.row_stride;
+            for (; columns_ > 0; --columns_) pairs_.z_.read(first_ + columns_ - 1, buffer_ + columns_ * pairs_.d_);
+            return buffer_ + (j + 1) * pairs_.d_;
         }
 
       private:
         const DensePairs& pairs_;
         Index first_, row_ = -1;
+        int columns_; // still to be copied
+        bool copied_;
         T* buffer_ = nullptr;
     };
 

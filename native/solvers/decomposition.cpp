@@ -91,7 +91,7 @@ template <class T> class Decomposition {
                 outcome = block_.solve(a, s, inner, limit);
             } catch (const Interrupted&) {
                 if (!whole) throw;
-                interrupted = std::current_exception(); // what the block has is worth keeping, as all rows are there
+                interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
             }
             solved_.steps += outcome.steps;
             since += outcome.steps < limit;

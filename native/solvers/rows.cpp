@@ -42,6 +42,8 @@ template <class T> void mirror(Index rows, Index columns, const T* from, T* to, 
                 for (Index i = i0; i < std::min(rows, i0 + kTile); ++i) to[j * stride + i] = from[i * stride + j];
 }
 
+constexpr Index kTogether = 8; // batches of rows
+
 template <class T> void some_rows(const Pairs<T>& pairs, const std::vector<Index>& rows, Index first, Index last,
                                   const std::vector<T*>& out) {
     if (rows.empty()) return;
@@ -265,28 +267,32 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
             pieces.push_back({first, last, range.shift});
             first = last;
         }
-    const Index height = pairs.height(width), count = Index(moved.size()), batches = (count + height - 1) / height;
-    if (Index(batches_.size()) < batches) batches_.resize(std::size_t(batches));
-    parallel(batches, [&](long b) {
-        Batch& batch = batches_[std::size_t(b)];
-        batch.first = b * height, batch.count = std::min(height, count - batch.first);
-        batch.fresh.clear(), batch.rows.clear();
-        for (Index r = 0; r < batch.count; ++r) {
-            const auto at = std::size_t(batch.first + r);
-            if (known[at]) continue;
-            batch.fresh.push_back(r);
-            batch.rows.push_back(own_ ? moved[at] : samples_[std::size_t(moved[at])]);
-        }
-        pairs.prepare(batch.rows.data(), Index(batch.rows.size()), batch.ready);
-    });
-    parallel(Index(pieces.size()), [&](long t) {
-        for (Index b = 0; b < batches; ++b) {
-            poll();
-            const Batch& batch = batches_[std::size_t(b)];
-            add(pairs, pieces[std::size_t(t)], batch, moved.data() + batch.first, known.data() + batch.first,
-                delta.data() + batch.first, f);
-        }
-    });
+    // A few batches at a time are made ready for all pieces.
+    const Index height = pairs.height(width), count = Index(moved.size());
+    batches_.resize(kTogether);
+    for (Index done = 0; done < count; done += kTogether * height) {
+        const Index batches = std::min(kTogether, (count - done + height - 1) / height);
+        parallel(batches, [&](long b) {
+            Batch& batch = batches_[std::size_t(b)];
+            batch.first = done + b * height, batch.count = std::min(height, count - batch.first);
+            batch.fresh.clear(), batch.rows.clear();
+            for (Index r = 0; r < batch.count; ++r) {
+                const auto at = std::size_t(batch.first + r);
+                if (known[at]) continue;
+                batch.fresh.push_back(r);
+                batch.rows.push_back(own_ ? moved[at] : samples_[std::size_t(moved[at])]);
+            }
+            pairs.prepare(batch.rows.data(), Index(batch.rows.size()), batch.ready);
+        });
+        parallel(Index(pieces.size()), [&](long t) {
+            for (Index b = 0; b < batches; ++b) {
+                poll();
+                const Batch& batch = batches_[std::size_t(b)];
+                add(pairs, pieces[std::size_t(t)], batch, moved.data() + batch.first, known.data() + batch.first,
+                    delta.data() + batch.first, f);
+            }
+        });
+    }
 }
 
 // f += K[:, moved] delta for a piece of the columns and one batch of rows; those not yet known are computed and, if

@@ -22,13 +22,13 @@ template <class T> class DifferencePairs final : public Pairs<T> {
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
               Index stride) const override {
         const double gaps = gaps_time(x_, z_, weights_, rows, last_column - first_column);
-        const bool with_gaps = gaps < tree_time(x_, z_, weights_, rows);
+        const bool with_gaps = gaps_ && gaps < tree_time(x_, z_, weights_, rows);
         (with_gaps ? *gaps_ : tree()).fill(index, first_row, rows, first_column, last_column, out, stride);
     }
 
     void fill_symmetric(T* out, Index stride) const override {
         const Index n = z_.count;
-        const bool with_gaps = 0.5 * gaps_time(x_, z_, weights_, n, n) < tree_time(x_, z_, weights_, n);
+        const bool with_gaps = gaps_ && 0.5 * gaps_time(x_, z_, weights_, n, n) < tree_time(x_, z_, weights_, n);
         (with_gaps ? *gaps_ : tree()).fill_symmetric(out, stride);
     }
 
@@ -40,7 +40,7 @@ template <class T> class DifferencePairs final : public Pairs<T> {
 
     Bags x_, z_;
     std::vector<double> weights_;
-    std::unique_ptr<Pairs<T>> gaps_;
+    std::unique_ptr<Pairs<T>> gaps_;         // null where its sums would not be exact
     mutable std::unique_ptr<Pairs<T>> tree_; // planted when first wanted
     mutable std::once_flag planted_;
 };

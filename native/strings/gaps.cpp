@@ -109,7 +109,6 @@ template <class K, class Sum> class Block {
 
     // Adds what rows and columns have in common at the places that are chosen.
     void meet(Index chosen) {
-        poll();
         const double possible = std::pow(double(base_), double(chosen));
         const std::size_t words = std::max<std::size_t>(rows.owner.size(), 1024);
         if (possible <= 4.0 * double(words))
@@ -146,6 +145,7 @@ template <class K, class Sum> class Block {
         }
         const Sum share = Sum((*share_)[std::size_t(chosen)]);
         for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
+            if (j % 16 == 0) poll();
             Sum* sums = this->sums.data() + j * height_;
             for (std::size_t w = columns.first[j]; w < columns.first[j + 1]; ++w) {
                 const K key = asked[w];
@@ -237,9 +237,8 @@ std::vector<double> shares(const std::vector<double>& weights, Index length) {
 }
 
 double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows, Index columns) {
-    constexpr double kExact = 4.5e15, kPrepare = 4.0, kMeet = 0.7;
+    constexpr double kPrepare = 4.0, kMeet = 0.7;
     const std::vector<double> share = shares(weights, x.length);
-    if (!(largest(x, z, share) < kExact)) return std::numeric_limits<double>::infinity();
     Index smallest = 0;
     while (smallest < x.length && share[std::size_t(smallest)] == 0) ++smallest;
     double sets = 0, met = 0;
@@ -257,7 +256,10 @@ double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weight
 template <class T>
 std::unique_ptr<Pairs<T>> bind_gaps(const Bags& x, const Bags& z, const std::vector<double>& weights) {
     const std::vector<double> share = shares(weights, x.length);
-    const bool narrow = std::pow(double(x.alphabet), double(x.length)) < 4e9, small = largest(x, z, share) < 2e9;
+    constexpr double kExact = 4.5e15;
+    const double most = largest(x, z, share);
+    if (!(most < kExact)) return nullptr;
+    const bool narrow = std::pow(double(x.alphabet), double(x.length)) < 4e9, small = most < 2e9;
     using Short = std::uint32_t;
     if (narrow && small) return std::make_unique<GapPairs<T, Short, std::int32_t>>(x, z, share);
     if (narrow) return std::make_unique<GapPairs<T, Short, std::int64_t>>(x, z, share);

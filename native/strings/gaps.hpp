@@ -15,13 +15,12 @@ namespace mercer {
 // share[0 .. length]: whole numbers where the weights are.
 std::vector<double> shares(const std::vector<double>& weights, Index length);
 
-// The bags' memory must outlive the result. Sums are exact, in integers of 32 or 64 bits.
+// The bags' memory must outlive the result. Sums are exact, in integers of 32 or 64 bits; null where they would not be.
 // Memory per thread: 1 or 2 MB of sums, and 5 to 9 bytes per letter of each word of 512 rows and 512 columns.
 template <class T>
 std::unique_ptr<Pairs<T>> bind_gaps(const Bags& x, const Bags& z, const std::vector<double>& weights);
 
-// About how many nanoseconds of one thread a block of so many rows and columns needs; infinite where sums would not be
-// exact.
+// About how many nanoseconds of one thread a block of so many rows and columns needs.
 double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows, Index columns);
 
 } // namespace mercer

@@ -52,12 +52,37 @@ def limited(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    before = _native.thread_count()
-    _native.set_thread_count(max(1, effective_n_jobs(n_jobs)))
+    limit = _limits.add(max(1, effective_n_jobs(n_jobs)))
     try:
         yield
     finally:
-        _native.set_thread_count(before)
+        _limits.remove(limit)
+
+
+class _Limits:
+    """Numbers of threads set for a while, perhaps by several threads at once: the last that is still set counts."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.set: list[list[int]] = []
+        self.before = 1
+
+    def add(self, count: int) -> list[int]:
+        limit = [count]
+        with self.lock:
+            if not self.set:
+                self.before = _native.thread_count()
+            self.set.append(limit)
+            _native.set_thread_count(count)
+        return limit
+
+    def remove(self, limit: list[int]) -> None:
+        with self.lock:
+            self.set = [other for other in self.set if other is not limit]
+            _native.set_thread_count(self.set[-1][0] if self.set else self.before)
+
+
+_limits = _Limits()
 
 
 class CallsOfOneThread:
@@ -73,8 +98,10 @@ class CallsOfOneThread:
     def __enter__(self) -> None:
         with self.lock:
             if not self.within:
-                self.before.enter_context(limited(1))
-                self.before.enter_context(libraries().limit(limits=1, user_api="blas"))
+                with ExitStack() as entered:
+                    entered.enter_context(limited(1))
+                    entered.enter_context(libraries().limit(limits=1, user_api="blas"))
+                    self.before = entered.pop_all()
             self.within += 1
 
     def __exit__(self, *error: object) -> None:

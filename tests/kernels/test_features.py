@@ -206,3 +206,11 @@ def test_a_map_of_objects():
 def test_polar_takes_points_of_the_plane():
     with pytest.raises(ValueError, match="2 columns"):
         Polar()(X)
+
+
+def test_centred_features_of_sparse_rows_are_those_of_dense_ones():
+    dense = np.where(np.abs(X) < 0.5, 0, X)
+    k = Linear().centered().resolve(Z)
+    np.testing.assert_allclose(k.features(sp.csr_array(dense)), k.features(dense), rtol=1e-12, atol=1e-15)
+    sparse = Linear().centered().resolve(sp.csr_array(np.abs(Z)))
+    np.testing.assert_allclose(sparse.features(dense), dense - np.abs(Z).mean(axis=0), rtol=1e-12, atol=1e-15)

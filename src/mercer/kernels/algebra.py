@@ -18,7 +18,7 @@ from mercer._native import Op
 from mercer.kernels.base import FeaturesError, Kernel, Validity, number
 from mercer.kernels.collapse import Collapsed, segments
 from mercer.kernels.pairs import Bordered, Combined, FunctionPairs, Pairs, step
-from mercer.samples import Samples, as_samples
+from mercer.samples import Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
 
 
@@ -421,9 +421,12 @@ class Centered(OfOne):
 
     def features_of(self, x: Samples) -> Array:
         assert self.reference is not None
+        if isinstance(x, SparseVectors):
+            x = Vectors(x.dense())
         if sp.issparse(self.inner.features_of(x.take(np.arange(1)))):
             raise FeaturesError(f"the features of {self.inner} are sparse, and those of {self} would not be")
-        return np.asarray(self.inner.features_of(x) - self.inner.features_of(self.reference).mean(axis=0))
+        mean = np.asarray(self.inner.features_of(self.reference).mean(axis=0)).ravel()
+        return np.asarray(self.inner.features_of(x) - mean)
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.centered()"

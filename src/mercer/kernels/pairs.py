@@ -105,7 +105,9 @@ class Pairs(ABC):
     def product(self, V: Array) -> Array:
         """The matrix times V, streamed: never more of it exists than a block per thread."""
         out = np.zeros((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
-        width = max(1, min(self.shape[1], BLOCK_COLUMNS))
+        # Results wait to be added up, so those of many columns are kept as small as the blocks.
+        narrow = max(BLOCK_ROWS, BLOCK_BYTES // (8 * max(1, V[:1].size)))
+        width = max(1, min(self.shape[1], BLOCK_COLUMNS, narrow))
         parts = chunks(self.shape[0], width * self.dtype.itemsize)
         # Of a symmetric matrix the blocks right of the diagonal suffice: they are used once more, transposed.
         tiles = [

@@ -351,7 +351,7 @@ class KernelLMS(LeastMeanSquares):
         if not self.precondition:
             return None
         used = np.flatnonzero(target.weight)
-        return Nystrom(space.given, target, np.sort(random.permutation(used)[: self.precondition]))
+        return Nystrom(space.given, target, np.sort(random.permutation(used)[: self.precondition]), space.left)
 
     def predict(self, X: Any) -> Array:
         """The values of the fitted function at X."""

@@ -114,11 +114,11 @@ class Nystrom:
     Rudi, Carratino, Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017).
     """
 
-    def __init__(self, gram: Gram, target: Target, some: Positions) -> None:
+    def __init__(self, gram: Gram, target: Target, some: Positions, budget: int) -> None:
         self.some = some
         sub = gram.samples.take(some)
         self.pairs = gram.kernel.bind(gram.samples, sub)
-        if len(gram) * len(some) * gram.dtype.itemsize <= gram.budget:  # they take part in every step
+        if len(gram) * len(some) * gram.dtype.itemsize <= budget:  # they take part in every step
             self.pairs = StoredPairs(self.pairs.dense(), np.arange(len(some)), same=False)
         own = gram.kernel.bind(sub, sub).dense().astype(np.float64)
         self.mu = target.alpha + float(own.diagonal().mean())

@@ -51,6 +51,8 @@ class Coefficients:
     def __init__(self, gram: Gram) -> None:
         self.given = gram
         self.gram = gram.held()
+        #: Bytes of the budget that are left.
+        self.left = gram.budget - (0 if self.gram is gram else len(gram) ** 2 * gram.dtype.itemsize)
 
     def __len__(self) -> int:
         return len(self.gram)
