@@ -59,9 +59,16 @@ void* Slab::reserve(std::size_t bytes) {
 
 void Slab::release() {
     if (!data_) return;
+    if (size_ > kSmall) {
 #if defined(__linux__) && defined(MADV_FREE)
-    if (size_ > kSmall) madvise(data_, size_, MADV_FREE);
+        madvise(data_, size_, MADV_FREE);
+#else // nobody else could have it while it is kept
+        free_slab(data_);
+        data_ = nullptr;
+        size_ = 0;
+        return;
 #endif
+    }
     std::lock_guard lock(g_mutex);
     g_kept.emplace_back(size_, data_);
     if (g_kept.size() > kMost) {

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import KernelPCA, KernelSVD
 from mercer.kernels import Chi2, Custom, Gaussian, Intersection, Linear, Precomputed
 from mercer.solvers import eigen
+from tests.machines.watcher import Watcher
 
 X = load_digits().data / 16
 rng = np.random.default_rng(0)
@@ -126,26 +127,6 @@ def test_progress_and_pickle(iterative):
     assert "KernelPCA float64: 1 products, residual" in out.getvalue()
     again = pickle.loads(pickle.dumps(machine))
     np.testing.assert_array_equal(again.transform(X[:5]), machine.transform(X[:5]))
-
-
-class Watcher:
-    """Notes what the solver tells, and may stop it."""
-
-    def __init__(self, stop=False):
-        self.stop, self.seen, self.ended = stop, [], []
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
-
-    def on_fit_task_end(self, estimator, context, *, metadata=None, fitted_estimator=None):
-        if context.task_name == "fit":
-            self.ended.append(fitted_estimator)
-        else:
-            self.seen.append(metadata)
-        return self.stop
 
 
 @pytest.mark.parametrize("cls", [KernelPCA, KernelSVD])

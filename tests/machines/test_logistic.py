@@ -19,7 +19,7 @@ from mercer import KernelLogistic
 from mercer.kernels import Categorical, Custom, Gaussian, Linear, Precomputed
 from mercer.solvers import SolverInterrupted
 from mercer.solvers.newton import Path
-from tests.machines.test_support import Watcher
+from tests.machines.watcher import Watcher
 
 WEIGHTS = "weights change gamma='scale', as in scikit-learn's SVC"
 

@@ -19,6 +19,7 @@ from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.kernels import Categorical, Custom, Gaussian, Linear, Polynomial, Precomputed
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
 from mercer.solvers import SMO, SolverInterrupted, certify
+from tests.machines.watcher import Watcher
 
 MACHINES = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 KERNELS = ["linear", "poly", "rbf", "sigmoid"]
@@ -354,26 +355,6 @@ def test_warm_start_of_many_classes():
     cold = SVC(tol=1e-6, C=0.1).fit(X, y)
     np.testing.assert_allclose(machine.decision_function(X), cold.decision_function(X), atol=1e-4)
     assert machine.fit(X[:100], y[:100]).score(X[:100], y[:100]) > 0.9  # other samples, other classes: from scratch
-
-
-class Watcher:
-    """Notes what the solver tells, and may stop it."""
-
-    def __init__(self, stop=False):
-        self.stop, self.seen, self.ended = stop, [], []
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
-
-    def on_fit_task_end(self, estimator, context, *, metadata=None, fitted_estimator=None):
-        if context.task_name == "fit":
-            self.ended.append(fitted_estimator)
-        else:
-            self.seen.append(metadata)
-        return self.stop
 
 
 @pytest.mark.parametrize("cls", MACHINES)
