@@ -72,7 +72,8 @@ Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& prob
     : gram_(gram) {
     std::map<std::pair<Index, Index>, int> uses;
     const auto all = std::size_t(gram.size());
-    if (!gram.all().narrow() && problems.size() > 1 && all * all * sizeof(T) <= budget)
+    const bool whole = !gram.all().narrow() && problems.size() > 1 && all * all * sizeof(T) <= budget;
+    if (whole)
         uses[{0, gram.size()}] = 2;
     else
         for (const Problem* problem : problems) {
@@ -89,6 +90,11 @@ Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& prob
         bytes_ += bytes;
     }
     if (bytes_ > 0) memory_.reserve(bytes_);
+    // Single rows of such a matrix cost four times their share of the whole, and most of them would be asked for.
+    if (whole) {
+        gram.all().fill_symmetric(kept(squares_.front(), 0), gram.size());
+        for (std::size_t r = 0; r < all; ++r) squares_.front().state[r] = ready;
+    }
 }
 
 template <class T>

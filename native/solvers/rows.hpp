@@ -15,8 +15,8 @@
 namespace mercer {
 
 // The rows among runs of consecutive samples that several problems have in common (a class, in all its pairs), each
-// computed when first asked for and kept. Where narrow blocks are dear and all rows fit, the run is all samples.
-// Threads may share it.
+// computed when first asked for and kept. Where narrow blocks are dear and all rows fit, the run is all samples, and
+// all rows are computed at once. Threads may share it.
 template <class T> class Squares {
   public:
     // Keeps at most `budget` bytes, for the runs that are in more than one problem.
