@@ -6,13 +6,10 @@
 //   x is packed per macro block of `strip` rows, a chunk of coordinates at a time, [chunk][panel][coordinate][mr]
 //   a macro block of strip x strip results accumulates chunk after chunk, in tiles of mr x nr
 //
-// Row panels leave out the coordinates in which all their samples are zero, where those are many, and samples that are
-// zero in the same places are put into the same panel: images, counts and categories cost a part of their width.
-//
 // Every entry is summed in the same order wherever its tile lies, so the result depends neither on the
 // number of threads nor on which block was asked for, and k(x, z) == k(z, x) to the last bit.
-#include "kernels/grouping.hpp"
 #include "kernels/isa.hpp"
+#include "kernels/packing.hpp"
 #include "kernels/pairs.hpp"
 #include "memory/buffer.hpp"
 #include "threads/pool.hpp"
@@ -30,15 +27,12 @@
 namespace mercer {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-constexpr Index kWords = 400; // of a chunk: with them a column panel still fits into the first-level cache
-
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
-    Buffer<T> row, panel, block, originals, seen;
-    Buffer<std::int16_t> places;
+    Buffer<T> block, originals, seen;
+    Strip<T> strip;
 };
 template <class T> Scratch<T>& scratch() {
     static thread_local Scratch<T> s;
@@ -49,34 +43,20 @@ template <class T> class DensePairs final : public Pairs<T> {
   public:
     DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
-          words_(frame.grid && formula_.pair == Pair::squared_distance && !frame.scale && d_ <= Grid::kMostColumns),
-          depth_(words_ ? ceil_div(d_, kGroup) : d_),
-          chunk_(std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), kWords))
-                                           : chunk<T>(d_))),
+          packing_(formula_.pair, d_, frame),
           // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
-          growth_(2 + 1.5 * std::sqrt(double(chunk_) * double(chunk_) / double(std::max<Index>(1, d_)))),
-          distances_(formula_.pair == Pair::squared_distance) {
-        if (frame.shift) shift_.assign(frame.shift, frame.shift + d_);
-        if (frame.scale) {
-            scale_.assign(frame.scale, frame.scale + d_);
-            direct_scale_.assign(scale_.begin(), scale_.end());
-        }
-        frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
+          growth_(2 + 1.5 * double(packing_.chunk()) / std::sqrt(double(std::max<Index>(1, d_)))),
+          distances_(formula_.pair == Pair::squared_distance),
+          direct_scale_(packing_.scale().begin(), packing_.scale().end()) {
         set_suspicion();
         const Index panels = ceil_div(z.rows, isa_.nr);
         auto packed = std::make_shared<Packed>();
         packed_ = packed;
-        packed->panels.reserve(std::size_t(panels * depth_ * isa_.nr) + 1);
+        packed->panels.reserve(std::size_t(panels * packing_.depth() * isa_.nr) + 1);
         packed->squares.reserve(std::size_t(panels * isa_.nr));
         packed->largest.resize(std::size_t(panels));
         parallel(panels, [&](long p) {
-            T* row = scratch<T>().row.reserve(d_);
-            pack(z_, [&](Index j) { return p * isa_.nr + j; }, z_.rows - p * isa_.nr, isa_.nr, panel(p), row);
-            if (!distances_) return;
-            T* squares = packed->squares.data() + p * isa_.nr;
-            if (words_) return isa_.words.column_squares(depth_, panel(p), squares);
-            isa_.column_squares(d_, panel(p), squares);
-            packed->largest[p] = checked(*std::max_element(squares, squares + isa_.nr));
+            packed->largest[p] = packing_.columns(z_, p * isa_.nr, panel(p), packed->squares.data() + p * isa_.nr);
         });
     }
 
@@ -92,8 +72,8 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Index groups = ceil_div(c1 - c0, width);
         parallel(row_strips * groups, [&](long t) {
             const Index r0 = (t / groups) * strip, count = std::min(strip, rows - r0);
-            auto which = [&](Index r) { return index ? index[r0 + r] : first_row + r0 + r; };
-            const Strip& strip_rows = pack_rows(which, count, own_strip());
+            const Chosen which = Chosen{index, first_row}.after(r0);
+            const Strip<T>& strip_rows = packing_.rows(x_, which, count, scratch<T>().strip);
             const Index g0 = c0 + (t % groups) * width, g1 = std::min(c1, g0 + width);
             for (Index c = g0; c < g1; ++c) {
                 const Index j0 = std::max(first_column, c * strip), j1 = std::min(last_column, (c + 1) * strip);
@@ -108,8 +88,8 @@ template <class T> class DensePairs final : public Pairs<T> {
         // Row strips shrink towards the end, so the long ones are handed out first.
         parallel(strips, [&](long s) {
             const Index r0 = s * strip, count = std::min(strip, n - r0);
-            auto which = [&](Index r) { return r0 + r; };
-            const Strip& rows = pack_rows(which, count, own_strip());
+            const Chosen which = {nullptr, r0};
+            const Strip<T>& rows = packing_.rows(x_, which, count, scratch<T>().strip);
             for (Index c = s; c < strips; ++c) {
                 const Index j0 = c * strip, j1 = std::min(n, j0 + strip);
                 compute(rows, which, j0, j1, Target{out + r0 * stride, stride, j0, j1});
@@ -125,8 +105,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Index strip = isa_.strip, needed = ceil_div(rows, strip);
         if (Index(strips.size()) < needed) strips.resize(std::size_t(needed));
         parallel(needed, [&](long s) {
-            pack_rows([&](Index r) { return index[s * strip + r]; }, std::min(strip, rows - s * strip),
-                      strips[std::size_t(s)]);
+            packing_.rows(x_, {index + s * strip, 0}, std::min(strip, rows - s * strip), strips[std::size_t(s)]);
         });
     }
 
@@ -136,9 +115,9 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Index strip = isa_.strip;
         for (Index r0 = 0; r0 < rows; r0 += strip) {
             const Index count = std::min(strip, rows - r0);
-            auto which = [&](Index r) { return index[r0 + r]; };
-            const Strip& strip_rows = ready ? static_cast<const Strips*>(ready)->strips[std::size_t(r0 / strip)]
-                                            : pack_rows(which, count, own_strip());
+            const Chosen which = {index + r0, 0};
+            const Strip<T>& strip_rows = ready ? static_cast<const Strips*>(ready)->strips[std::size_t(r0 / strip)]
+                                               : packing_.rows(x_, which, count, scratch<T>().strip);
             T* seen = scratch<T>().seen.reserve(std::size_t(strip) * strip);
             for (Index j0 = first_column; j0 < last_column;) {
                 const Index j1 = std::min(last_column, (j0 / strip + 1) * strip);
@@ -153,31 +132,16 @@ template <class T> class DensePairs final : public Pairs<T> {
     Index height(Index) const override { return isa_.strip; }
 
     std::unique_ptr<Pairs<T>> with_rows(const Source<T>& x) const override {
-        if (words_ && !frame_.grid.holds(x)) return nullptr;
+        if (packing_.words() && !packing_.grid().holds(x)) return nullptr;
         auto other = std::make_unique<DensePairs>(*this);
         other->x_ = x;
-        other->frame_ = {other->shift_.empty() ? nullptr : other->shift_.data(),
-                         other->scale_.empty() ? nullptr : other->scale_.data(), frame_.grid};
         return other;
     }
 
   private:
-    // Packed rows, each at its place in the panels.
-    struct Strip {
-        Index count = 0;
-        Buffer<T> panels, squares;
-        T* largest = nullptr;            // of the squares, per panel
-        std::vector<Index> order;        // the row at each place
-        std::vector<std::int32_t> which; // the coordinates of a chunk of a panel, where some are left out ...
-        std::vector<Index> length;       // ... and how many they are, -1 if none is
-    };
     struct Strips final : Ready {
-        std::vector<Strip> strips;
+        std::vector<Strip<T>> strips;
     };
-    static Strip& own_strip() {
-        static thread_local Strip strip;
-        return strip;
-    }
 
     // Where a block goes: entry (i, j) to out[i * stride + j], for j0 <= j < j1 only.
     struct Target {
@@ -185,135 +149,21 @@ template <class T> class DensePairs final : public Pairs<T> {
         Index stride, j0, j1;
     };
 
-    static T checked(T square) {
-        if (!std::isfinite(square))
-            throw std::overflow_error(
-                "the squares of the data overflow their precision; scale the data or use float64");
-        return square;
-    }
-
-    T* panel(Index p) const { return packed_->panels.data() + p * depth_ * isa_.nr; }
-
-    // Packs `count` samples, chosen by `which(i)`, into panels of `width`; missing samples of the last are zero.
-    template <class Which>
-    void pack(const Source<T>& source, Which which, Index count, int width, T* panel, T* row) const {
-        for (int j = 0; j < width; ++j) {
-            if (j >= count) {
-                for (Index k = 0; k < depth_; ++k) panel[k * width + j] = T(0);
-                continue;
-            }
-            if (words_) {
-                std::int16_t* place = scratch<T>().places.reserve(std::size_t(depth_ * kGroup));
-                const T* values = source.contiguous() ? source.data + which(j) * source.row_stride : row;
-                if (values == row) source.read(which(j), row);
-                for (Index k = 0; k < d_; ++k) place[k] = frame_.grid.place(values[k]);
-                std::fill(place + d_, place + depth_ * kGroup, std::int16_t(0));
-                for (Index k = 0; k < depth_; ++k) std::memcpy(panel + k * width + j, place + kGroup * k, sizeof(T));
-                continue;
-            }
-            source.read(which(j), row);
-            frame_.apply(d_, row);
-            for (Index k = 0; k < d_; ++k) panel[k * width + j] = row[k];
-        }
-    }
-
-    template <class Which> const Strip& pack_rows(Which which, Index count, Strip& strip) const {
-        const int mr = isa_.mr;
-        const Index panels = ceil_div(count, mr), chunks = ceil_div(std::max<Index>(1, depth_), chunk_);
-        strip.count = count;
-        T* rows = strip.panels.reserve(std::size_t(panels * mr * depth_) + 1);
-        T* squares = strip.squares.reserve(std::size_t(panels * (mr + 1)));
-        strip.largest = squares + panels * mr;
-        T* row = scratch<T>().row.reserve(d_);
-        T* panel = scratch<T>().panel.reserve(std::size_t(mr * depth_) + kAlignment);
-        const bool zeros = arrange(which, strip, row);
-        strip.length.assign(std::size_t(panels * chunks), -1);
-        if (zeros) strip.which.resize(std::size_t(panels * depth_));
-        for (Index p = 0; p < panels; ++p) {
-            pack(
-                x_, [&](Index i) { return which(strip.order[std::size_t(p * mr + i)]); }, count - p * mr, mr, panel,
-                row);
-            for (Index k = 0, c = 0; k < depth_; k += chunk_, ++c) {
-                const Index depth = std::min(chunk_, depth_ - k), at = k * panels + p * depth;
-                T* target = rows + at * mr;
-                if (zeros)
-                    strip.length[std::size_t(c * panels + p)] = pack_some(
-                        depth, std::min<Index>(mr, count - p * mr), panel + k * mr, target, strip.which.data() + at);
-                if (strip.length[std::size_t(c * panels + p)] < 0) std::copy_n(panel + k * mr, depth * mr, target);
-            }
-            if (!distances_) continue;
-            if (words_) {
-                isa_.words.row_squares(depth_, panel, squares + p * mr);
-                continue;
-            }
-            isa_.row_squares(d_, panel, squares + p * mr);
-            strip.largest[p] = checked(*std::max_element(squares + p * mr, squares + (p + 1) * mr));
-        }
-        return strip;
-    }
-
-    // Copies the coordinates of a panel in which some sample is not zero, and says how many and which they are; -1 if
-    // too few can be left out, as what is left is computed for a whole panel.
-    Index pack_some(Index depth, Index live, const T* panel, T* target, std::int32_t* which) const {
-        const int mr = isa_.mr;
-        const Index most = (depth - depth / 8) * live / mr;
-        Index kept = 0;
-        for (Index k = 0; k < depth; ++k, panel += mr) {
-            if (std::all_of(panel, panel + mr, [](T v) { return is_zero(v); })) continue;
-            if (kept == most) return -1;
-            std::copy_n(panel, mr, target + kept * mr);
-            which[kept++] = static_cast<std::int32_t>(k);
-        }
-        return kept;
-    }
-    // By its bits, as it may stand for integers.
-    static bool is_zero(T value) {
-        constexpr T zero = 0;
-        return std::memcmp(&value, &zero, sizeof value) == 0;
-    }
-
-    // Finds places for the rows such that those of a panel are zero in the same coordinates, as far as 64 of these
-    // tell. Says whether there are enough zeros to leave any out.
-    template <class Which> bool arrange(Which which, Strip& strip, T* row) const {
-        const Index count = strip.count, seen = std::min<Index>(64, d_);
-        strip.order.resize(std::size_t(count));
-        std::iota(strip.order.begin(), strip.order.end(), Index(0));
-        if (count < isa_.mr || seen < 8 || !(words_ || formula_.pair == Pair::dot || distances_)) return false;
-        std::vector<std::uint64_t> bits(static_cast<std::size_t>(count));
-        Index total = 0;
-        for (Index r = 0; r < count; ++r) {
-            const T* values = row;
-            if (x_.contiguous())
-                values = x_.data + which(r) * x_.row_stride;
-            else
-                x_.read(which(r), row);
-            for (Index b = 0; b < seen; ++b) {
-                const Index k = (2 * b + 1) * d_ / (2 * seen);
-                const bool zero = words_ ? frame_.grid.place(values[k]) == 0
-                                         : double(values[k]) == (frame_.shift ? frame_.shift[k] : 0.0);
-                bits[std::size_t(r)] |= std::uint64_t(!zero) << b;
-            }
-            total += std::popcount(bits[std::size_t(r)]);
-        }
-        if (8 * total > 7 * seen * count) return false;
-        group(bits, isa_.mr, strip.order);
-        return true;
-    }
+    T* panel(Index p) const { return packed_->panels.data() + p * packing_.depth() * isa_.nr; }
 
     // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q)
     // starts at (q * row panels + p) * mr * nr. A finished tile is written out at once, while the next is summed.
-    template <class Which>
-    void compute(const Strip& rows, Which which, Index base, Index j1, const Target& target) const {
+    void compute(const Strip<T>& rows, Chosen which, Index base, Index j1, const Target& target) const {
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
-        const auto tile = words_ ? isa_.words.tile : isa_.tile[static_cast<int>(formula_.pair)];
-        const auto listed = words_ ? isa_.words.listed : isa_.listed;
-        const Index* length = rows.length.data();
+        const auto tile = packing_.words() ? isa_.words.tile : isa_.tile[static_cast<int>(formula_.pair)];
+        const auto listed = packing_.words() ? isa_.words.listed : isa_.listed;
+        const Index *length = rows.length.data(), whole = packing_.depth();
         Index k = 0;
         do { // once even without coordinates, so that the block is set
-            const Index depth = std::min(chunk_, depth_ - k);
-            const bool first = k == 0, last = k + depth >= depth_;
+            const Index depth = std::min(packing_.chunk(), whole - k);
+            const bool first = k == 0, last = k + depth >= whole;
             for (Index q = q0; q < q1; ++q) {
                 // The column panel used next comes from far away: ask for a part of it at every tile.
                 const bool turn = q + 1 == q1;
@@ -340,17 +190,17 @@ template <class T> class DensePairs final : public Pairs<T> {
             }
             k += depth;
             length += row_panels;
-        } while (k < depth_);
+        } while (k < whole);
     }
 
-    template <class Which> void finish(const Strip& rows, Which which, Index p, Index q, int live, T* sums) const {
+    void finish(const Strip<T>& rows, Chosen which, Index p, Index q, int live, T* sums) const {
         const Step *step = formula_.steps.data(), *end = step + formula_.steps.size();
         if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
         const T* row_squares = rows.squares.data() + p * isa_.mr;
         const T* column_squares = packed_->squares.data() + q * isa_.nr;
-        if (words_)
-            return isa_.words.distances(live, row_squares, column_squares, T(frame_.grid.step * frame_.grid.step), step,
-                                        end, sums);
+        if (packing_.words())
+            return isa_.words.distances(live, row_squares, column_squares,
+                                        T(packing_.grid().step * packing_.grid().step), step, end, sums);
         const double most = double(rows.largest[p]) + double(packed_->largest[q]);
         if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
             return isa_.distances(live, row_squares, column_squares, step, end, sums);
@@ -395,7 +245,7 @@ template <class T> class DensePairs final : public Pairs<T> {
 
     // Computes the unreliable entries of a tile again, from differences of the samples themselves. Each is judged by
     // its own squares, so that it does not depend on its neighbours.
-    template <class Which> void repair(const Strip& rows, Which which, Index p, Index q, int live, T* tile) const {
+    void repair(const Strip<T>& rows, Chosen which, Index p, Index q, int live, T* tile) const {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
         const T* column_squares = packed_->squares.data() + q * nr;
@@ -406,7 +256,7 @@ template <class T> class DensePairs final : public Pairs<T> {
             for (int j = 0; j < columns; ++j) {
                 if (!(tile[j] < suspect_slope_ * (row_square + column_squares[j]) + suspect_offset_)) continue;
                 if (!(double(tile[j]) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
-                tile[j] = isa_.direct(d_, originals.x(which(rows.order[std::size_t(place)])), originals.z(j), scale);
+                tile[j] = isa_.direct(d_, originals.x(which[rows.order[std::size_t(place)]]), originals.z(j), scale);
             }
         }
     }
@@ -440,13 +290,13 @@ template <class T> class DensePairs final : public Pairs<T> {
     };
 
     // Asks for the memory of a tile's result while the tile is being summed.
-    void claim(const Strip& rows, Index place, Index j, int live, const Target& target) const {
+    void claim(const Strip<T>& rows, Index place, Index j, int live, const Target& target) const {
         const T* out = target.out + std::max(j, target.j0);
         const Index* row = rows.order.data() + place;
         for (int r = 0; r < live; ++r) __builtin_prefetch(out + row[r] * target.stride, 1);
     }
 
-    void store(const Strip& rows, Index place, Index j, int live, const T* tile, const Target& target) const {
+    void store(const Strip<T>& rows, Index place, Index j, int live, const T* tile, const Target& target) const {
         const Index nr = isa_.nr, a = std::max(j, target.j0), b = std::min(j + nr, target.j1);
         const Index* row = rows.order.data() + place;
         constexpr Index kPiece = 32 / sizeof(T); // the narrowest panel is a multiple of this
@@ -460,7 +310,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // out[j][i] for the block just computed; runs of mr rows of a tile are gathered into whole output rows.
-    void store_transposed(const Strip& rows, Index j0, Index j1, T* out, Index stride) const {
+    void store_transposed(const Strip<T>& rows, Index j0, Index j1, T* out, Index stride) const {
         const T* block = scratch<T>().block.data();
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), *order = rows.order.data();
@@ -475,16 +325,11 @@ template <class T> class DensePairs final : public Pairs<T> {
     Formula formula_;
     const Isa<T>& isa_;
     Index d_;
-    static constexpr Index kGroup = sizeof(T) / sizeof(std::int16_t);
-    bool words_;  // panels hold the integers of a grid, kGroup in the place of one T
-    Index depth_; // of a panel: coordinates or words
-    Index chunk_;
+    Packing<T> packing_;
     double growth_;
     bool distances_;
     T suspect_slope_ = 0, suspect_offset_ = 0;
-    std::vector<double> shift_, scale_;
     std::vector<T> direct_scale_;
-    Frame frame_;
     // The columns: panels, sums of squares of each sample, and the largest of each panel.
     struct Packed {
         Buffer<T> panels, squares;

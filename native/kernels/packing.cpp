@@ -1,0 +1,187 @@
+#include "kernels/packing.hpp"
+
+#include "kernels/grouping.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+
+namespace mercer {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr Index kWords = 400;     // of a chunk: with them a column panel still fits into the first-level cache
+constexpr Index kTransposed = 32; // coordinates of all samples of a panel at a time
+
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+// Scratch memory of one thread, kept between calls so that its pages are touched once.
+template <class T> struct Scratch {
+    Buffer<T> rows, panel;
+    Buffer<std::int16_t> places;
+};
+template <class T> Scratch<T>& scratch() {
+    static thread_local Scratch<T> s;
+    return s;
+}
+
+// By its bits, as it may stand for integers.
+template <class T> bool is_zero(T value) {
+    constexpr T zero = 0;
+    return std::memcmp(&value, &zero, sizeof value) == 0;
+}
+
+template <class T> T checked(T square) {
+    if (!std::isfinite(square))
+        throw std::overflow_error("the squares of the data overflow their precision; scale the data or use float64");
+    return square;
+}
+
+} // namespace
+
+template <class T> Packing<T>::Packing(Pair pair, Index columns, const Frame& frame)
+    : isa_(instruction_set().of<T>()), d_(columns),
+      words_(frame.grid && pair == Pair::squared_distance && !frame.scale && d_ <= Grid::kMostColumns),
+      depth_(words_ ? ceil_div(d_, kGroup) : d_),
+      chunk_(std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), kWords))
+                                       : mercer::chunk<T>(d_))),
+      distances_(pair == Pair::squared_distance), products_(distances_ || pair == Pair::dot), grid_(frame.grid) {
+    if (frame.shift) shift_.assign(frame.shift, frame.shift + d_);
+    if (frame.scale) scale_.assign(frame.scale, frame.scale + d_);
+}
+
+template <class T> T Packing<T>::columns(const Source<T>& source, Index first, T* panel, T* squares) const {
+    pack(source, {nullptr, first}, source.rows - first, isa_.nr, panel);
+    if (!distances_) return 0;
+    if (words_) {
+        isa_.words.column_squares(depth_, panel, squares);
+        return 0;
+    }
+    isa_.column_squares(d_, panel, squares);
+    return checked(*std::max_element(squares, squares + isa_.nr));
+}
+
+template <class T>
+const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index count, Strip<T>& strip) const {
+    const int mr = isa_.mr;
+    const Index panels = ceil_div(count, mr), chunks = ceil_div(std::max<Index>(1, depth_), chunk_);
+    strip.count = count;
+    T* rows = strip.panels.reserve(std::size_t(panels * mr * depth_) + 1);
+    T* squares = strip.squares.reserve(std::size_t(panels * (mr + 1)));
+    strip.largest = squares + panels * mr;
+    T* panel = scratch<T>().panel.reserve(std::size_t(mr * depth_) + kAlignment);
+    const bool zeros = arrange(source, which, strip);
+    strip.length.assign(std::size_t(panels * chunks), -1);
+    if (zeros) strip.which.resize(std::size_t(panels * depth_));
+    std::vector<Index> samples(static_cast<std::size_t>(count));
+    for (Index r = 0; r < count; ++r) samples[std::size_t(r)] = which[strip.order[std::size_t(r)]];
+    for (Index p = 0; p < panels; ++p) {
+        pack(source, {samples.data() + p * mr, 0}, count - p * mr, mr, panel);
+        for (Index k = 0, c = 0; k < depth_; k += chunk_, ++c) {
+            const Index depth = std::min(chunk_, depth_ - k), at = k * panels + p * depth;
+            T* target = rows + at * mr;
+            Index& length = strip.length[std::size_t(c * panels + p)];
+            if (zeros)
+                length = pack_some(depth, std::min<Index>(mr, count - p * mr), panel + k * mr, target,
+                                   strip.which.data() + at);
+            if (length < 0) std::copy_n(panel + k * mr, depth * mr, target);
+        }
+        if (!distances_) continue;
+        if (words_) {
+            isa_.words.row_squares(depth_, panel, squares + p * mr);
+            continue;
+        }
+        isa_.row_squares(d_, panel, squares + p * mr);
+        strip.largest[p] = checked(*std::max_element(squares + p * mr, squares + (p + 1) * mr));
+    }
+    return strip;
+}
+
+// A panel of `width`, of which `count` samples are there; the others are zero.
+template <class T>
+void Packing<T>::pack(const Source<T>& source, Chosen which, Index count, int width, T* panel) const {
+    if (words_) return pack_words(source, which, count, width, panel);
+    count = std::min<Index>(count, width);
+    T* rows = scratch<T>().rows.reserve(std::size_t(width * d_));
+    const Frame frame = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
+    for (Index j = 0; j < count; ++j) {
+        source.read(which[j], rows + j * d_);
+        frame.apply(d_, rows + j * d_);
+    }
+    std::fill(rows + count * d_, rows + width * d_, T(0));
+    for (Index k = 0; k < d_; k += kTransposed) { // few enough to stay in the first-level cache
+        const Index many = std::min(kTransposed, d_ - k);
+        for (int j = 0; j < width; ++j) {
+            const T* from = rows + j * d_ + k;
+            T* to = panel + k * width + j;
+            for (Index l = 0; l < many; ++l) to[l * width] = from[l];
+        }
+    }
+}
+
+template <class T>
+void Packing<T>::pack_words(const Source<T>& source, Chosen which, Index count, int width, T* panel) const {
+    T* row = scratch<T>().rows.reserve(std::size_t(d_));
+    std::int16_t* place = scratch<T>().places.reserve(std::size_t(depth_ * kGroup));
+    for (int j = 0; j < width; ++j) {
+        if (j >= count) {
+            for (Index k = 0; k < depth_; ++k) panel[k * width + j] = T(0);
+            continue;
+        }
+        const T* values = source.contiguous() ? source.data + which[j] * source.row_stride : row;
+        if (values == row) source.read(which[j], row);
+        for (Index k = 0; k < d_; ++k) place[k] = grid_.place(values[k]);
+        std::fill(place + d_, place + depth_ * kGroup, std::int16_t(0));
+        for (Index k = 0; k < depth_; ++k) std::memcpy(panel + k * width + j, place + kGroup * k, sizeof(T));
+    }
+}
+
+// Copies the coordinates of a panel in which some sample is not zero, and says how many and which they are; -1 if
+// too few can be left out, as what is left is computed for a whole panel.
+template <class T>
+Index Packing<T>::pack_some(Index depth, Index live, const T* panel, T* target, std::int32_t* which) const {
+    const int mr = isa_.mr;
+    const Index most = (depth - depth / 8) * live / mr;
+    Index kept = 0;
+    for (Index k = 0; k < depth; ++k, panel += mr) {
+        if (std::all_of(panel, panel + mr, [](T v) { return is_zero(v); })) continue;
+        if (kept == most) return -1;
+        std::copy_n(panel, mr, target + kept * mr);
+        which[kept++] = static_cast<std::int32_t>(k);
+    }
+    return kept;
+}
+
+// Finds places for the rows such that those of a panel are zero in the same coordinates, as far as 64 of these tell.
+// Says whether there are enough zeros to leave any out.
+template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen which, Strip<T>& strip) const {
+    const Index count = strip.count, seen = std::min<Index>(64, d_);
+    strip.order.resize(std::size_t(count));
+    std::iota(strip.order.begin(), strip.order.end(), Index(0));
+    if (count < isa_.mr || seen < 8 || !products_) return false;
+    T* row = scratch<T>().rows.reserve(std::size_t(d_));
+    std::vector<std::uint64_t> bits(static_cast<std::size_t>(count));
+    Index total = 0;
+    for (Index r = 0; r < count; ++r) {
+        const T* values = source.contiguous() ? source.data + which[r] * source.row_stride : row;
+        if (values == row) source.read(which[r], row);
+        for (Index b = 0; b < seen; ++b) {
+            const Index k = (2 * b + 1) * d_ / (2 * seen);
+            const bool zero = words_ ? grid_.place(values[k]) == 0
+                                     : double(values[k]) == (shift_.empty() ? 0.0 : shift_[std::size_t(k)]);
+            bits[std::size_t(r)] |= std::uint64_t(!zero) << b;
+        }
+        total += std::popcount(bits[std::size_t(r)]);
+    }
+    if (8 * total > 7 * seen * count) return false;
+    group(bits, isa_.mr, strip.order);
+    return true;
+}
+
+template class Packing<float>;
+template class Packing<double>;
+
+} // namespace mercer
