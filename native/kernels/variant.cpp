@@ -337,13 +337,15 @@ template <class T> T narrow(double value) {
     return T(value > largest ? largest : value < -largest ? -largest : value);
 }
 
-// Applies the steps to U vectors held in registers; several at a time hide the latency of exp and log.
+// Applies the steps to U vectors held in registers; several at a time hide the latency of exp and log. Three rows of a
+// tile are six vectors.
+constexpr int kTogether = 6;
 template <class T, int U> void run(const Step* step, const Step* end, typename Simd<T>::V (&v)[U]) {
     using S = Simd<T>;
     using V = typename S::V;
     const V one = S::splat(T(1)), zero = S::splat(T(0));
     auto each = [&](auto f) {
-#pragma GCC unroll 4
+#pragma GCC unroll 6
         for (int u = 0; u < U; ++u) v[u] = f(v[u]);
     };
     for (; step != end; ++step) {
@@ -399,29 +401,23 @@ template <class T, int U> void run(const Step* step, const Step* end, typename S
     }
 }
 
-template <class T> void apply(const Step* step, const Step* end, T* values, std::size_t n) {
+template <class T, int U> void apply_some(const Step* step, const Step* end, T* values) {
     using S = Simd<T>;
-    constexpr std::size_t L = S::lanes;
+    typename S::V v[U];
+    for (int u = 0; u < U; ++u) v[u] = S::load(values + u * S::lanes);
+    run<T>(step, end, v);
+    for (int u = 0; u < U; ++u) S::store(values + u * S::lanes, v[u]);
+}
+template <class T> void apply(const Step* step, const Step* end, T* values, std::size_t n) {
+    constexpr std::size_t L = Simd<T>::lanes;
     std::size_t i = 0;
-    typename S::V v[4], rest[1];
-    for (; i + 4 * L <= n; i += 4 * L) {
-        for (int u = 0; u < 4; ++u) v[u] = S::load(values + i + u * L);
-        run<T>(step, end, v);
-        for (int u = 0; u < 4; ++u) S::store(values + i + u * L, v[u]);
-    }
-    typename S::V two[2];
-    for (; i + 2 * L <= n; i += 2 * L) {
-        for (int u = 0; u < 2; ++u) two[u] = S::load(values + i + u * L);
-        run<T>(step, end, two);
-        for (int u = 0; u < 2; ++u) S::store(values + i + u * L, two[u]);
-    }
+    for (; i + kTogether * L <= n; i += kTogether * L) apply_some<T, kTogether>(step, end, values + i);
+    for (; i + 2 * L <= n; i += 2 * L) apply_some<T, 2>(step, end, values + i);
     for (; i < n; i += L) {
         T lanes[L] = {};
         const std::size_t count = n - i < L ? n - i : L;
         for (std::size_t j = 0; j < count; ++j) lanes[j] = values[i + j];
-        rest[0] = S::load(lanes);
-        run<T>(step, end, rest);
-        S::store(lanes, rest[0]);
+        apply_some<T, 1>(step, end, lanes);
         for (std::size_t j = 0; j < count; ++j) values[i + j] = lanes[j];
     }
 }
@@ -445,43 +441,49 @@ template <class T> bool suspects(int rows, const T* row_squares, const T* column
     return any != 0;
 }
 
-template <class T>
-void distances(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end, T* tile) {
+// Rows of a tile at a time, each of two vectors.
+template <class T, int R>
+void distances_of(const T* row_squares, const T* column_squares, const Step* step, const Step* end, T* tile) {
     using S = Simd<T>;
     using V = typename S::V;
-    constexpr int NR = kColumns<T>, L = S::lanes;
-    const V c0 = S::load(column_squares), c1 = S::load(column_squares + L), zero = S::splat(T(0));
-    auto distance = [=](T row, V column, V dot) { return S::max((row + column) - (dot + dot), zero); };
+    constexpr int L = S::lanes;
+    const V c[2] = {S::load(column_squares), S::load(column_squares + L)};
+    V v[2 * R];
+    for (int u = 0; u < 2 * R; ++u) {
+        const V dot = S::load(tile + u * L);
+        v[u] = S::max((row_squares[u / 2] + c[u % 2]) - (dot + dot), S::splat(T(0)));
+    }
+    run<T>(step, end, v);
+    for (int u = 0; u < 2 * R; ++u) S::store(tile + u * L, v[u]);
+}
+template <class T>
+void distances(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end, T* tile) {
+    constexpr int NR = kColumns<T>, R = kTogether / 2;
     int i = 0;
-    for (; i + 2 <= rows; i += 2, tile += 2 * NR) {
-        V v[4] = {distance(row_squares[i], c0, S::load(tile)), distance(row_squares[i], c1, S::load(tile + L)),
-                  distance(row_squares[i + 1], c0, S::load(tile + NR)),
-                  distance(row_squares[i + 1], c1, S::load(tile + NR + L))};
-        run<T>(step, end, v);
-        for (int u = 0; u < 4; ++u) S::store(tile + u * L, v[u]);
-    }
-    if (i < rows) {
-        V v[2] = {distance(row_squares[i], c0, S::load(tile)), distance(row_squares[i], c1, S::load(tile + L))};
-        run<T>(step, end, v);
-        for (int u = 0; u < 2; ++u) S::store(tile + u * L, v[u]);
-    }
+    for (; i + R <= rows; i += R) distances_of<T, R>(row_squares + i, column_squares, step, end, tile + i * NR);
+    for (; i < rows; ++i) distances_of<T, 1>(row_squares + i, column_squares, step, end, tile + i * NR);
 }
 
+template <class T, int R> void word_distances_of(const T* row_squares, const T* column_squares, T unit,
+                                                 const Step* step, const Step* end, T* tile) {
+    using S = Simd<T>;
+    constexpr int L = S::lanes;
+    const Ints c[2] = {load_ints(column_squares), load_ints(column_squares + L)};
+    typename S::V v[2 * R];
+    for (int u = 0; u < 2 * R; ++u) {
+        const Ints dot = load_ints(tile + u * L);
+        v[u] = summed(splat_word(row_squares + u / 2) + c[u % 2] - (dot + dot), T()) * unit;
+    }
+    run<T>(step, end, v);
+    for (int u = 0; u < 2 * R; ++u) S::store(tile + u * L, v[u]);
+}
 template <class T> void word_distances(int rows, const T* row_squares, const T* column_squares, T unit,
                                        const Step* step, const Step* end, T* tile) {
-    using S = Simd<T>;
-    constexpr int L = S::lanes, NR = kColumns<T>;
-    const Ints c[2] = {load_ints(column_squares), load_ints(column_squares + L)};
-    for (int i = 0; i < rows; i += 2, tile += 2 * NR) {
-        const int live = rows - i < 2 ? 1 : 2;
-        typename S::V v[4] = {};
-        for (int u = 0; u < 2 * live; ++u) {
-            const Ints dot = load_ints(tile + u * L);
-            v[u] = summed(splat_word(row_squares + i + u / 2) + c[u % 2] - (dot + dot), T()) * unit;
-        }
-        run<T>(step, end, v);
-        for (int u = 0; u < 2 * live; ++u) S::store(tile + u * L, v[u]);
-    }
+    constexpr int NR = kColumns<T>, R = kTogether / 2;
+    int i = 0;
+    for (; i + R <= rows; i += R)
+        word_distances_of<T, R>(row_squares + i, column_squares, unit, step, end, tile + i * NR);
+    for (; i < rows; ++i) word_distances_of<T, 1>(row_squares + i, column_squares, unit, step, end, tile + i * NR);
 }
 
 template <class T> double dot(std::ptrdiff_t n, const T* values, const double* weights) {
