@@ -51,11 +51,12 @@ template <class T> struct Selection {
 
 template <class T> class SelectedPairs final : public Pairs<T> {
   public:
-    template <class S> SelectedPairs(const Source<S>& source, const std::vector<Index>& rows,
-                                     const std::vector<Index>& columns, const Formula& formula, const Frame& frame)
+    template <class S>
+    SelectedPairs(const Source<S>& source, const std::vector<Index>& rows, const std::vector<Index>& columns,
+                  const Formula& formula, const Frame& frame, const Layout& layout)
         : columns_(source, columns) {
         if (&rows != &columns) rows_ = std::make_unique<Selection<T>>(source, rows);
-        pairs_ = bind(rows_ ? rows_->source : columns_.source, columns_.source, formula, frame);
+        pairs_ = bind(rows_ ? rows_->source : columns_.source, columns_.source, formula, frame, layout);
     }
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
               Index stride) const override {
@@ -87,16 +88,17 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
+        layout_ = best_layout<T>(source_, source_, formula_, frame_);
     }
     Index size() const override { return source_.rows; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
                                       const std::vector<Index>& columns) const override {
-        return std::make_unique<SelectedPairs<T>>(source_, rows, columns, formula_, frame_);
+        return std::make_unique<SelectedPairs<T>>(source_, rows, columns, formula_, frame_, layout_);
     }
     const Pairs<T>& all() const override {
         std::call_once(once_, [&] {
             if constexpr (std::is_same_v<T, S>) {
-                all_ = bind(source_, source_, formula_, frame_);
+                all_ = bind(source_, source_, formula_, frame_, layout_);
             } else {
                 std::vector<Index> every(static_cast<std::size_t>(size()));
                 std::iota(every.begin(), every.end(), Index(0));
@@ -159,6 +161,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     Formula formula_;
     std::vector<double> shift_, scale_;
     Frame frame_;
+    Layout layout_; // of the whole matrix, for all its parts
     double error_;
     mutable std::once_flag once_, diagonal_once_;
     mutable std::vector<T> diagonal_;

@@ -41,16 +41,27 @@ template <class T> class Pairs {
     virtual Index grain() const { return 256; }
 };
 
+// How two sets of samples are computed with. Entries have the same bits in all blocks of the same layout.
+struct Layout {
+    bool lists = false;              // an inverted index (sparse.cpp) instead of packed panels (dense.cpp)
+    std::vector<std::int32_t> place; // with lists: of a coordinate among those that go through panels still, or -1
+    Index panelled = 0;              // how many these are
+};
+// The one that is expected to need the least time in the precision T: lists for sparse data, unless most coordinates
+// are in most samples.
+template <class T, class S>
+Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame);
+// Lists, whatever they cost.
+template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula);
+
 // The sources' memory must outlive the result. `x` and `z` may be the same rows. The frame is copied.
-// Dense data, and sparse data where that is cheaper, go through packed panels (dense.cpp); other sparse
-// data through an inverted index (sparse.cpp).
+template <class T> std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula,
+                                                  const Frame& frame, const Layout& layout);
 template <class T>
 std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
 
 template <class T>
 std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
-template <class T>
-std::unique_ptr<Pairs<T>> bind_sparse(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
 
 // The grid of both sources, for the frame of pairs in the precision T, if they have one and the formula can use it.
 template <class T, class S>
@@ -60,9 +71,5 @@ Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula,
 // segment s begins at starts[s] and ends where the next begins, the last at `columns`.
 template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
                                 const std::vector<Index>& starts, double* out);
-
-// True if the inverted index is expected to need less time than dense panels, or dense panels too much memory.
-template <class T>
-bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula, const Frame& frame);
 
 } // namespace mercer

@@ -41,14 +41,14 @@ double jensen_shannon(double x, double z) {
 
 template <class T> class SparsePairs final : public Pairs<T> {
   public:
-    SparsePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
-        : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()) {
+    SparsePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame, const Layout& layout)
+        : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), place_(layout.place),
+          rest_(x.columns - layout.panelled) {
         if (frame.scale) scale_.assign(frame.scale, frame.scale + x.columns);
-        place_.assign(std::size_t(x.columns), -1);
         if (formula_.pair == Pair::linf) return;
-        bind_popular();
-        x_terms_ = terms(x_);
-        z_terms_ = same(x_, z_) ? x_terms_ : terms(z_);
+        if (layout.panelled > 0) bind_popular(layout.panelled);
+        x_terms_ = terms(x_, popular_x_);
+        z_terms_ = same(x_, z_) ? x_terms_ : terms(z_, popular_z_);
         const Index blocks = (z.rows + kBlock - 1) / kBlock, d = z.columns;
         lists_.resize(blocks);
         postings_.resize(blocks);
@@ -136,26 +136,23 @@ template <class T> class SparsePairs final : public Pairs<T> {
     bool squares() const { return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct; }
 
     // Copies the popular coordinates of both sides into dense arrays and binds those.
-    void bind_popular() {
-        const std::vector<double> of_x = counts(x_), of_z = same(x_, z_) ? of_x : counts(z_);
-        const double pairs = double(x_.rows) * double(z_.rows);
-        Index popular = 0;
-        for (Index k = 0; k < x_.columns; ++k)
-            if (kMeet * of_x[k] * of_z[k] > kDense<double> * pairs) place_[k] = static_cast<std::int32_t>(popular++);
-        rest_ = x_.columns - popular;
-        if (popular == 0) return;
+    void bind_popular(Index popular) {
         auto copy = [&](const Source<T>& s, std::vector<double>& memory) {
             memory.assign(std::size_t(s.rows * popular), 0.0);
             for (Index i = 0; i < s.rows; ++i)
                 for (Index p = s.indptr[i]; p < s.indptr[i + 1]; ++p)
                     if (place_[s.indices[p]] >= 0) memory[i * popular + place_[s.indices[p]]] = value(s, p);
-            Source<double> dense;
-            dense.rows = s.rows, dense.columns = dense.row_stride = popular;
-            dense.data = memory.data(), dense.column_stride = 1;
-            return dense;
         };
-        popular_ = bind_dense(copy(x_, popular_x_), copy(z_, popular_z_),
+        copy(x_, popular_x_);
+        copy(z_, popular_z_);
+        popular_ = bind_dense(dense(popular_x_, x_.rows), dense(popular_z_, z_.rows),
                               Formula{squares() ? Pair::dot : formula_.pair, {}, 0.0}, Frame{});
+    }
+    static Source<double> dense(const std::vector<double>& memory, Index rows) {
+        Source<double> source;
+        source.rows = rows, source.columns = source.row_stride = rows > 0 ? Index(memory.size()) / rows : 0;
+        source.data = memory.data(), source.column_stride = 1;
+        return source;
     }
 
     // The sums over popular coordinates, if any, for some rows and the columns j0 .. j1 - 1, in this thread's memory.
@@ -170,14 +167,16 @@ template <class T> class SparsePairs final : public Pairs<T> {
         return scale_.empty() ? s.values[p] : T(double(s.values[p]) * scale_[s.indices[p]]);
     }
 
-    // What each sample adds to the reduction on its own.
-    std::vector<double> terms(const Source<T>& s) const {
+    // What each sample adds to the reduction on its own; its square as the sum of the products with itself in the very
+    // order of the others, so that its distance to itself is exactly zero.
+    std::vector<double> terms(const Source<T>& s, const std::vector<double>& popular) const {
         std::vector<double> result(std::size_t(s.rows), 0.0);
         if (formula_.pair == Pair::dot) return result;
+        if (popular_ && squares()) add_own_products(dense(popular, s.rows), result);
         for (Index i = 0; i < s.rows; ++i)
             for (Index p = s.indptr[i]; p < s.indptr[i + 1]; ++p) {
                 const double v = value(s, p);
-                if (place_[s.indices[p]] >= 0 && !squares()) continue;
+                if (place_[s.indices[p]] >= 0) continue;
                 switch (formula_.pair) {
                 case Pair::squared_distance:
                 case Pair::squared_direct: result[i] += v * v; break;
@@ -188,6 +187,16 @@ template <class T> class SparsePairs final : public Pairs<T> {
                 }
             }
         return result;
+    }
+
+    static void add_own_products(const Source<double>& samples, std::vector<double>& result) {
+        const auto pairs = bind_dense(samples, samples, Formula{Pair::dot, {}, 0.0}, Frame{});
+        parallel((samples.rows + kRows - 1) / kRows, [&](long t) {
+            const Index first = t * kRows, count = std::min(kRows, samples.rows - first);
+            double block[kRows * kRows];
+            pairs->fill(nullptr, first, count, first, first + count, block, count);
+            for (Index r = 0; r < count; ++r) result[std::size_t(first + r)] += block[r * count + r];
+        });
     }
 
     template <class F> static void scatter(const Posting* from, const Posting* to, double* sums, F common) {
@@ -301,44 +310,61 @@ template <class T> class SparsePairs final : public Pairs<T> {
     std::vector<double> scale_;
     std::vector<double> x_terms_, z_terms_;
     std::vector<std::int32_t> place_; // among the popular coordinates, or -1
+    Index rest_;                      // coordinates that are not popular
     std::vector<double> popular_x_, popular_z_;
     std::unique_ptr<Pairs<double>> popular_;
-    Index rest_ = 0; // coordinates that are not popular
     Lists lists_;
     std::vector<std::vector<Posting>> postings_;
 };
 
 } // namespace
 
-template <class T>
-bool prefers_sparse(const Source<T>& x, const Source<T>& z, const Formula& formula, const Frame& frame) {
-    if (!x.sparse() || !z.sparse()) return false;
+template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula) {
+    Layout layout = {true, std::vector<std::int32_t>(std::size_t(z.columns), -1)};
+    if (formula.pair == Pair::linf) return layout;
+    const std::vector<double> of_x = counts(x), of_z = same(x, z) ? of_x : counts(z);
+    const double pairs = double(x.rows) * double(z.rows);
+    for (Index k = 0; k < z.columns; ++k)
+        if (kMeet * of_x[k] * of_z[k] > kDense<double> * pairs)
+            layout.place[k] = static_cast<std::int32_t>(layout.panelled++);
+    return layout;
+}
+
+template <class T, class S>
+Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame) {
+    if (!x.sparse() || !z.sparse()) return {};
     constexpr double kLargest = double(1 << 30); // a dense copy of z beyond 1 GiB is out of the question
     const double n = double(x.rows), m = double(z.rows), d = double(z.columns);
-    if (m * d * sizeof(T) > kLargest) return true;
-    if (formula.pair == Pair::linf) return false;
+    if (m * d * sizeof(T) > kLargest) return listed_layout(x, z, formula);
+    if (formula.pair == Pair::linf) return {};
     const std::vector<double> of_x = counts(x), of_z = same(x, z) ? of_x : counts(z);
     double cost = kFinish * n * m;
     for (Index k = 0; k < z.columns; ++k) cost += std::min(kMeet * of_x[k] * of_z[k], kDense<double> * n * m);
-    return cost < (frame.grid ? 0.5 * kDense<float> : kDense<T>)*n * m * d;
+    if (cost < (frame.grid ? 0.5 * kDense<float> : kDense<T>)*n * m * d) return listed_layout(x, z, formula);
+    return {};
 }
 
-template <class T>
-std::unique_ptr<Pairs<T>> bind_sparse(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame) {
-    return std::make_unique<SparsePairs<T>>(x, z, std::move(formula), frame);
-}
-
-template <class T>
-std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame) {
-    if (prefers_sparse(x, z, formula, frame)) return bind_sparse(x, z, std::move(formula), frame);
+template <class T> std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula,
+                                                  const Frame& frame, const Layout& layout) {
+    if (layout.lists) return std::make_unique<SparsePairs<T>>(x, z, std::move(formula), frame, layout);
     return bind_dense(x, z, std::move(formula), frame);
 }
+template <class T>
+std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame) {
+    const Layout layout = best_layout<T>(x, z, formula, frame);
+    return bind(x, z, std::move(formula), frame, layout);
+}
 
-template bool prefers_sparse(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
-template bool prefers_sparse(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
-template std::unique_ptr<Pairs<float>> bind_sparse(const Source<float>&, const Source<float>&, Formula, const Frame&);
-template std::unique_ptr<Pairs<double>> bind_sparse(const Source<double>&, const Source<double>&, Formula,
-                                                    const Frame&);
+template Layout best_layout<float>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
+template Layout best_layout<float>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
+template Layout best_layout<double>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
+template Layout best_layout<double>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
+template Layout listed_layout(const Source<float>&, const Source<float>&, const Formula&);
+template Layout listed_layout(const Source<double>&, const Source<double>&, const Formula&);
+template std::unique_ptr<Pairs<float>> bind(const Source<float>&, const Source<float>&, Formula, const Frame&,
+                                            const Layout&);
+template std::unique_ptr<Pairs<double>> bind(const Source<double>&, const Source<double>&, Formula, const Frame&,
+                                             const Layout&);
 template std::unique_ptr<Pairs<float>> bind(const Source<float>&, const Source<float>&, Formula, const Frame&);
 template std::unique_ptr<Pairs<double>> bind(const Source<double>&, const Source<double>&, Formula, const Frame&);
 

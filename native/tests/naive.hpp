@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/formula.hpp"
+#include "kernels/pairs.hpp"
 #include "samples/source.hpp"
 #include "solvers/problem.hpp"
 
@@ -318,6 +319,12 @@ inline void smo(const mercer::Problem& problem, const std::vector<double>& matri
         a[j] = std::max(a[j] - t, problem.lower[j]);
         for (Index p = 0; p < problem.count; ++p) f[std::size_t(p)] += t * (entry(i, p) - entry(j, p));
     }
+}
+
+// Pairs of sparse rows through lists, even where panels would be faster.
+template <class T> auto listed(const mercer::Source<T>& x, const mercer::Source<T>& z, const mercer::Formula& formula,
+                               const mercer::Frame& frame) {
+    return mercer::bind(x, z, formula, frame, mercer::listed_layout(x, z, formula));
 }
 
 } // namespace naive

@@ -109,6 +109,17 @@ static void formulas() {
             check_gram(*formula_gram<double>(sparse.source, formula, {}, 0), expected, 0);
             check_gram(*formula_gram<double>(sparse_single.source, formula, {}, 0), expected, 0);
         }
+    // Some coordinates are in most samples, and in fewer of some selections, whose entries are the same nevertheless.
+    check::context = "uneven";
+    auto uneven = naive::samples<double>(Pair::dot, n * 400, 0.02, 3);
+    const auto full = naive::samples<double>(Pair::dot, n * 400, 1.0, 4);
+    for (Index i = 0; i < n; ++i)
+        for (Index k = 0; k < 20; ++k)
+            if ((i * 7 + k * 3) % n < n / 40 * (k + 1))
+                uneven[std::size_t(i * 400 + k)] = full[std::size_t(i * 400 + k)];
+    const naive::Compressed<double> rows(uneven, n, 400);
+    CHECK(best_layout<double>(rows.source, rows.source, kGaussian, {}).panelled > 5);
+    check_gram(*formula_gram<double>(rows.source, kGaussian, {}, 0), naive_matrix(uneven, n, 400, kGaussian), 0);
     // The frame is copied, and selections are framed like the whole.
     check::context = "framed";
     const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 2);
@@ -170,7 +181,7 @@ template <class T> static void products() {
                 const auto dense = bind_dense(naive::dense(x, rows, d), naive::dense(z, columns, d),
                                               Formula{Pair::dot, {}, 0.0}, Frame{});
                 const naive::Compressed<T> cx(x, rows, d), cz(z, columns, d);
-                const auto sparse = bind_sparse(cx.source, cz.source, Formula{Pair::dot, {}, 0.0}, Frame{});
+                const auto sparse = naive::listed(cx.source, cz.source, Formula{Pair::dot, {}, 0.0}, Frame{});
                 std::vector<T> block(std::size_t(rows * columns));
                 dense->fill(nullptr, 0, rows, 0, columns, block.data(), columns);
                 for (const std::vector<Index>& starts : {std::vector<Index>{0},

@@ -16,7 +16,7 @@ template <class T> static void against_naive(Pair pair, Index n, Index m, Index 
     if (scaled)
         for (Index k = 0; k < d; ++k) scale[std::size_t(k)] = 0.5 + double(k % 4);
     const Frame frame{nullptr, scaled ? scale.data() : nullptr};
-    const auto pairs = bind_sparse(a.source, b.source, Formula{pair, {}, 0.0}, frame);
+    const auto pairs = naive::listed(a.source, b.source, Formula{pair, {}, 0.0}, frame);
     std::vector<T> out(std::size_t(n * m), T(-7)), part(std::size_t(2 * (m - 1)));
     pairs->fill(nullptr, 0, n, 0, m, out.data(), m);
     for (Index i = 0; i < n; ++i) {
@@ -40,7 +40,7 @@ template <class T> static void symmetric(Pair pair) {
     auto x = naive::samples<T>(pair, n * d, 0.05, 3);
     std::copy_n(x.begin(), 10 * d, x.begin() + 50 * d); // duplicates
     const naive::Compressed<T> a(x, n, d);
-    const auto pairs = bind_sparse(a.source, a.source, Formula{pair, {}, 0.0}, Frame{});
+    const auto pairs = naive::listed(a.source, a.source, Formula{pair, {}, 0.0}, Frame{});
     std::vector<T> first;
     for (int threads : {1, 2}) {
         set_thread_count(threads);
@@ -67,7 +67,7 @@ static void many_rows() {
     const Index n = 3, m = 8192 + 100, d = 11;
     const auto x = naive::samples<float>(Pair::dot, n * d, 0.3, 1), z = naive::samples<float>(Pair::dot, m * d, 0.3, 2);
     const naive::Compressed<float> a(x, n, d), b(z, m, d);
-    const auto pairs = bind_sparse(a.source, b.source, Formula{Pair::l1, {}, 0.0}, Frame{});
+    const auto pairs = naive::listed(a.source, b.source, Formula{Pair::l1, {}, 0.0}, Frame{});
     const auto dense = bind_dense(naive::dense(x, n, d), naive::dense(z, m, d), Formula{Pair::l1, {}, 0.0}, Frame{});
     const Index first = 8100, width = m - first;
     std::vector<float> out(std::size_t(n * width)), expected(std::size_t(n * width));
@@ -81,8 +81,8 @@ static void chooses_by_density() {
     for (double density : {0.01, 0.9}) {
         const auto x = naive::samples<double>(Pair::dot, n * d, density, 1);
         const naive::Compressed<double> a(x, n, d);
-        CHECK(prefers_sparse(a.source, a.source, Formula{}, Frame{}) == (density < 0.5));
-        CHECK(!prefers_sparse(naive::dense(x, n, d), a.source, Formula{}, Frame{}));
+        CHECK(best_layout<float>(a.source, a.source, Formula{}, Frame{}).lists == (density < 0.5));
+        CHECK(!best_layout<float>(naive::dense(x, n, d), a.source, Formula{}, Frame{}).lists);
         for (const auto& pairs : {bind(a.source, a.source, Formula{}, Frame{}),
                                   bind(naive::dense(x, n, d), a.source, Formula{}, Frame{})}) {
             double value = 0, expected = 0;

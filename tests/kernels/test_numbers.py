@@ -123,10 +123,11 @@ def test_gaussian_of_one_width_per_column(width, shape, sigma):
 
 
 def sparse_data(dtype, offset=0.0, width=300):
-    """Sparse rows so thin that the inverted index is used, with duplicates and near-duplicates."""
+    """Sparse rows so thin that the inverted index is used, a few columns apart; duplicates and near-duplicates."""
     rng = np.random.default_rng(5)
     X = (offset + rng.gamma(2.0, size=(60, width))) * (rng.random((60, width)) < 0.04)
     X[:, 0] = 1.0
+    X[:, 20:26] = offset + rng.gamma(2.0, size=(60, 6))
     X[30:40] = X[:10]
     X[40:50] = X[10:20] * (1 + 1e-9 * rng.random((10, width)))
     return X.astype(dtype)
