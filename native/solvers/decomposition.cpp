@@ -75,14 +75,19 @@ template <class T> class Decomposition {
             if (std::isinf(slopes_.violation)) return done(Status::stalled); // the matrix overflows this precision
             const Index most = settings_.max_steps < 0 ? kMostSteps : settings_.max_steps;
             if (solved_.steps >= most) return done(Status::step_limit);
-            // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved.
+            // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved;
+            // or, in single precision, though much time is spent on them, as double precision can go on from there.
             if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
             if (since > (whole ? 20 : 500)) return done(Status::stalled);
             const std::vector<Index>& working = choose(whole);
             std::vector<double> a(working.size()), s(working.size());
             for (std::size_t i = 0; i < working.size(); ++i)
                 a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
-            const double inner = whole ? 0.9 * tol : std::max(0.1 * slopes_.violation, 0.5 * tol);
+            // The block's own slopes are rounded to T.
+            double largest = 0;
+            for (double slope : s) largest = std::max(largest, std::abs(slope));
+            const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
+            const double inner = std::max(noise, whole ? 0.9 * tol : std::max(0.1 * slopes_.violation, 0.5 * tol));
             const Index limit =
                 std::min(most - solved_.steps, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
             Outcome outcome;
@@ -94,7 +99,7 @@ template <class T> class Decomposition {
                 interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
             }
             solved_.steps += outcome.steps;
-            since += outcome.steps < limit;
+            since += sizeof(T) == 4 || outcome.steps < limit;
             std::vector<Index> moved;
             std::vector<double> delta;
             for (std::size_t i = 0; i < working.size(); ++i)

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
@@ -100,6 +101,14 @@ def test_the_certificate_is_that_of_float64_rows():
     assert found.certificate.violation == pytest.approx(exact.violation, abs=1e-9)
     assert found.certificate.dual == pytest.approx(exact.dual, rel=1e-6)
     assert found.certificate.primal == pytest.approx(exact.primal, rel=1e-6)
+
+
+def test_float64_goes_on_where_tol_is_below_the_rounding_of_float32():
+    """Sparse rows are accurate enough for float32 to be tried, but its slopes are rounded by more than tol."""
+    rows = sp.random_array((300, 400), density=0.05, rng=np.random.default_rng(0), format="csr")
+    (solution,) = SMO(tol=1e-7).solve(Gaussian(gamma=0.05).gram(rows), [one_class(np.ones(300), 0.1)])
+    assert solution.certificate.converged
+    assert solution.certificate.iterations < 1000
 
 
 def test_a_start_at_the_solution_takes_no_steps():
