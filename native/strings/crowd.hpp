@@ -41,7 +41,7 @@ class Crowd {
 
     // Adds how often the rows have the words of a column.
     template <class K> void meet(std::size_t column, const K* keys, const std::int32_t* count, std::size_t words) {
-        std::uint32_t bits = 0; // of all counts
+        std::uint64_t bits = 0; // of all counts; levels go beyond them
         for (std::size_t w = 0; w < words; ++w) bits |= std::uint32_t(count[w]);
         Mask* planes = planes_.data() + column * depth_;
         above_.clear(); // the masks of the level above, half the weight
