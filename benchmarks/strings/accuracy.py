@@ -17,6 +17,8 @@ from benchmarks.strings.data import Score, accuracy, area, fasta, folds, nested,
 from mercer.kernels import GappedKmer, Kernel, Segment, Spectrum, WeightedDegree, exp
 
 NFE2_C = (0.1, 1.0, 10.0)
+#: The sequences are peaks of about 230 bases around a binding site.
+MIDDLE = Segment(60, -60)
 MULTILOC_C = (3.0, 10.0)
 DEGREES, DEGREES_C = (5, 10, 20), (1.0, 10.0)
 POLARITY_C = (1.0, 10.0)
@@ -33,17 +35,34 @@ def nfe2() -> Iterator[Score]:
     y = np.concatenate([np.full(len(part), sign == "pos") for (_, sign), part in parts.items()])
     train = np.arange(sum(len(part) for (name, _), part in parts.items() if name == "train"))
     test = np.arange(len(train), len(X))
-    chosen = f"k or exp(k).normalized(), C in {NFE2_C}"
-    for kernel, target, target_cv in (
-        (GappedKmer(10, 6, "dna", reverse_complement=True).normalized(), 0.99, 0.985),
-        (Spectrum(6, alphabet="dna", reverse_complement=True).normalized(), None, None),
-    ):
-        K = kernel(X)
-        matrices = {"k": K, "exp": np.exp(K - 1)}
+    gapped = GappedKmer(10, 6, "dna", reverse_complement=True).normalized()
+    words = Spectrum(6, alphabet="dna", reverse_complement=True).normalized()
+    middle = gapped.on(MIDDLE)  # where a peak's binding site is
+    K = {kernel: kernel(X) for kernel in (gapped, words, middle)}
+    one = "k or exp(k).normalized()"
+    sums = [(gapped,), (middle,), (gapped, middle), (gapped, words), (gapped, middle, words)]
+    pools = [
+        (repr(gapped), one, exponentials([K[gapped]], 1.0), 0.99, 0.985),
+        (repr(words), one, exponentials([K[words]], 1.0), None, None),
+        (
+            f"means of {gapped}, the same on {MIDDLE}, and {words}",
+            f"{len(sums)} sums, k or exp(2 * k).normalized()",
+            exponentials([np.mean([K[kernel] for kernel in some], axis=0) for some in sums], 2.0),
+            0.99,
+            0.985,
+        ),
+    ]
+    for name, what, matrices, target, target_cv in pools:
+        what = f"{what}, C in {NFE2_C}"
         given = nested(matrices, y, [(train, test)], NFE2_C, area)
-        yield Score("nfe2", repr(kernel), f"given test set; {chosen}", "AUC", given, target)
+        yield Score("nfe2", name, f"given test set; {what}", "AUC", given, target)
         five = nested(matrices, y, folds(y[train], 5, 0), NFE2_C, area)
-        yield Score("nfe2", repr(kernel), f"5-fold on the training set; {chosen}", "AUC", five, target_cv)
+        yield Score("nfe2", name, f"5-fold on the training set; {what}", "AUC", five, target_cv)
+
+
+def exponentials(matrices: list[Any], factor: float) -> dict[Any, Any]:
+    """The matrices, of normalised kernels, and their exponentials: what to choose from."""
+    return dict(enumerate(matrices + [np.exp(factor * (K - 1)) for K in matrices]))
 
 
 def splice() -> Iterator[Score]:

@@ -1,6 +1,7 @@
 // Chooses at run time among the instruction sets this binary was built for.
 #include "kernels/isa.hpp"
 #include "solvers/scan.hpp"
+#include "strings/tally.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -15,6 +16,7 @@ namespace mercer {
     extern const Isa<double> f64;                                                                                      \
     extern const Scans<float> scans32;                                                                                 \
     extern const Scans<double> scans64;                                                                                \
+    extern const Tally tally;                                                                                          \
     }
 MERCER_DECLARE(baseline)
 #if defined(MERCER_X86)
@@ -36,10 +38,10 @@ bool has_avx512() {
 // Widest first.
 const InstructionSet kSets[] = {
 #if defined(MERCER_X86)
-    {"avx512", has_avx512, &avx512::f32, &avx512::f64, &avx512::scans32, &avx512::scans64},
-    {"avx2", has_avx2, &avx2::f32, &avx2::f64, &avx2::scans32, &avx2::scans64},
+    {"avx512", has_avx512, &avx512::f32, &avx512::f64, &avx512::scans32, &avx512::scans64, &avx512::tally},
+    {"avx2", has_avx2, &avx2::f32, &avx2::f64, &avx2::scans32, &avx2::scans64, &avx2::tally},
 #endif
-    {"baseline", always, &baseline::f32, &baseline::f64, &baseline::scans32, &baseline::scans64},
+    {"baseline", always, &baseline::f32, &baseline::f64, &baseline::scans32, &baseline::scans64, &baseline::tally},
 };
 
 std::atomic<const InstructionSet*> g_selected{nullptr};
@@ -64,6 +66,7 @@ const InstructionSet& instruction_set() {
 
 template <> const Scans<float>& scans<float>() { return *instruction_set().scans32; }
 template <> const Scans<double>& scans<double>() { return *instruction_set().scans64; }
+const Tally& tally() { return *instruction_set().tally; }
 
 void select_instruction_set(const char* name) {
     std::string known;

@@ -60,6 +60,7 @@ template <class T> struct Isa {
 };
 
 template <class T> struct Scans; // of the SMO solver, see solvers/scan.hpp
+struct Tally;                    // of kernels of sequences, see strings/tally.hpp
 
 struct InstructionSet {
     const char* name;
@@ -68,6 +69,7 @@ struct InstructionSet {
     const Isa<double>* f64;
     const Scans<float>* scans32;
     const Scans<double>* scans64;
+    const Tally* tally;
     template <class T> const Isa<T>& of() const;
 };
 template <> inline const Isa<float>& InstructionSet::of<float>() const { return *f32; }

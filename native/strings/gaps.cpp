@@ -1,5 +1,6 @@
 #include "strings/gaps.hpp"
 
+#include "strings/crowd.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace mercer {
 namespace {
 
-constexpr Index kSide = 512;          // rows, and columns, of a task
+constexpr Index kSide = kTallyRows;   // rows, and columns, of a task
 constexpr Index kFewest = 64;         // fewer are not worth a table
 constexpr std::int32_t kMost = 65535; // occurrences that an entry of the table holds
 
@@ -74,21 +75,33 @@ template <class K> struct Side {
     }
 };
 
+// Whether the words of some rows are many for so many cells of a table: then they are counted by single bits.
+bool crowded(double words, double cells) {
+    constexpr double kFewestPerCell = 4, kMostCells = 1 << 14; // beyond, masks leave the caches
+    return words >= kFewestPerCell * cells && cells <= kMostCells;
+}
+
 // The sums of a block of rows and columns, one after the other; its memory is reused.
 template <class K, class Sum> class Block {
   public:
     Side<K> rows, columns;
     std::vector<Sum> sums; // [column][row]
 
-    void add(const std::vector<double>& share, Index length, std::int32_t alphabet) {
-        share_ = &share, length_ = length, base_ = K(alphabet);
-        smallest_ = 0, largest_ = length;
-        while (smallest_ < length && share[std::size_t(smallest_)] == 0) ++smallest_;
-        while (largest_ > 0 && share[std::size_t(largest_)] == 0) --largest_;
+    // `most` words of a row times words of a column.
+    void add(const std::vector<double>& share, Index length, std::int32_t alphabet, double most) {
+        length_ = length, base_ = K(alphabet);
         height_ = rows.first.size() - 1;
-        sums.assign(height_ * (columns.first.size() - 1), 0);
-        if (share[0] != 0) meet(0);
-        visit(0, 0);
+        const std::size_t width = columns.first.size() - 1;
+        sums.assign(height_ * width, 0);
+        for (wanted_ = 0; wanted_ <= length; ++wanted_) {
+            share_ = Sum(share[std::size_t(wanted_)]);
+            if (share_ == 0) continue;
+            possible_ = std::pow(double(base_), double(wanted_));
+            crowded_ = crowded(double(rows.owner.size()), possible_);
+            if (crowded_) crowd_.start(width, most * choose(length, wanted_));
+            visit(0, 0);
+            for (std::size_t j = 0; crowded_ && j < width; ++j) crowd_.leave(j, share_, sums.data() + j * height_);
+        }
     }
 
   private:
@@ -96,35 +109,46 @@ template <class K, class Sum> class Block {
         std::uint16_t row, count;
     };
 
-    // All sets of places that begin with those chosen and go on from `place`.
+    // All sets of the wanted number of places that begin with those chosen and go on from `place`.
     void visit(Index chosen, Index place) {
-        if (chosen >= largest_) return;
-        for (; place < length_ && chosen + (length_ - place) >= smallest_; ++place) {
+        if (chosen == wanted_) return meet();
+        for (; chosen + (length_ - place) >= wanted_; ++place) {
             rows.extend(chosen, place, base_);
             columns.extend(chosen, place, base_);
-            if ((*share_)[std::size_t(chosen) + 1] != 0) meet(chosen + 1);
             visit(chosen + 1, place + 1);
         }
     }
 
     // Adds what rows and columns have in common at the places that are chosen.
-    void meet(Index chosen) {
-        const double possible = std::pow(double(base_), double(chosen));
+    void meet() {
         const std::size_t words = std::max<std::size_t>(rows.owner.size(), 1024);
-        if (possible <= 4.0 * double(words))
-            meet<false>(chosen, std::size_t(possible));
+        if (crowded_)
+            meet_crowd();
+        else if (possible_ <= 4.0 * double(words))
+            meet<false>(std::size_t(possible_));
         else
-            meet<true>(chosen, std::bit_ceil(words));
+            meet<true>(std::bit_ceil(words));
+    }
+
+    void meet_crowd() {
+        crowd_.seat(rows.key[std::size_t(wanted_)].data(), rows.owner.data(), rows.count.data(), rows.owner.size(),
+                    std::size_t(possible_));
+        for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
+            if (j % 16 == 0) poll();
+            const std::size_t w = columns.first[j];
+            crowd_.meet(j, columns.key[std::size_t(wanted_)].data() + w, columns.count.data() + w,
+                        columns.first[j + 1] - w);
+        }
     }
 
     // A table of the rows' words, each at its key or at a hash of it; then every word of the columns finds its equals.
-    template <bool kHashed> void meet(Index chosen, std::size_t cells) {
+    template <bool kHashed> void meet(std::size_t cells) {
         const int shift = 64 - int(std::bit_width(cells - 1));
         auto cell = [&](K key) {
             if constexpr (kHashed) return std::size_t((Key(key) * 0x9e3779b97f4a7c15ull) >> shift);
             return std::size_t(key);
         };
-        const std::vector<K>&own = rows.key[std::size_t(chosen)], &asked = columns.key[std::size_t(chosen)];
+        const std::vector<K>&own = rows.key[std::size_t(wanted_)], &asked = columns.key[std::size_t(wanted_)];
         begin_.assign(cells + 1, 0);
         for (K key : own) ++begin_[cell(key) + 1];
         for (std::size_t c = 0; c < cells; ++c) begin_[c + 1] += begin_[c];
@@ -143,14 +167,13 @@ template <class K, class Sum> class Block {
             if (kHashed) key_[end] = own[w];
             entry_[end++] = {rows.owner[w], std::uint16_t(rows.count[w])};
         }
-        const Sum share = Sum((*share_)[std::size_t(chosen)]);
         for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
             if (j % 16 == 0) poll();
             Sum* sums = this->sums.data() + j * height_;
             for (std::size_t w = columns.first[j]; w < columns.first[j + 1]; ++w) {
                 const K key = asked[w];
                 const std::size_t c = cell(key);
-                const Sum times = share * Sum(columns.count[w]);
+                const Sum times = share_ * Sum(columns.count[w]);
                 const std::uint32_t from = begin_[c], to = end_[c];
                 for (std::uint32_t p = from; p < to; ++p)
                     if (!kHashed || key_[p] == key) sums[entry_[p].row] += times * Sum(entry_[p].count);
@@ -158,8 +181,11 @@ template <class K, class Sum> class Block {
         }
     }
 
-    const std::vector<double>* share_ = nullptr;
-    Index length_ = 0, smallest_ = 0, largest_ = 0;
+    Index length_ = 0, wanted_ = 0; // places of a word, and of a set
+    Sum share_ = 0;
+    double possible_ = 0; // keys
+    bool crowded_ = false;
+    Crowd crowd_;
     K base_ = 0;
     std::size_t height_ = 0;
     std::vector<std::uint32_t> begin_, end_; // of the entries of each cell
@@ -169,7 +195,8 @@ template <class K, class Sum> class Block {
 
 template <class T, class K, class Sum> class GapPairs final : public Pairs<T> {
   public:
-    GapPairs(const Bags& x, const Bags& z, std::vector<double> share) : x_(x), z_(z), share_(std::move(share)) {}
+    GapPairs(const Bags& x, const Bags& z, std::vector<double> share)
+        : x_(x), z_(z), share_(std::move(share)), most_(most_words(x) * most_words(z)) {}
 
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
               Index stride) const override {
@@ -215,12 +242,13 @@ template <class T, class K, class Sum> class GapPairs final : public Pairs<T> {
         static thread_local Block<K, Sum> memory;
         memory.rows.load(x_, index, first_row, rows);
         memory.columns.load(z_, nullptr, first_column, columns);
-        memory.add(share_, x_.length, x_.alphabet);
+        memory.add(share_, x_.length, x_.alphabet, most_);
         return memory.sums;
     }
 
     Bags x_, z_;
     std::vector<double> share_;
+    double most_;
 };
 
 } // namespace
@@ -237,20 +265,24 @@ std::vector<double> shares(const std::vector<double>& weights, Index length) {
 }
 
 double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows, Index columns) {
-    constexpr double kPrepare = 4.0, kMeet = 0.7;
+    constexpr double kPrepare = 4.0, kLookUp = 4.0, kMeet = 0.7;
     const std::vector<double> share = shares(weights, x.length);
-    Index smallest = 0;
-    while (smallest < x.length && share[std::size_t(smallest)] == 0) ++smallest;
-    double sets = 0, met = 0;
-    for (Index j = smallest; j <= x.length; ++j) {
+    const double of_row = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)), of_x = of_row * double(rows);
+    const double of_block = of_row * double(std::min(rows, kSide));
+    double sets = 0, met = 0, looked_up = 0;
+    for (Index j = 0; j <= x.length; ++j) {
         if (share[std::size_t(j)] == 0) continue;
+        const double possible = std::pow(double(x.alphabet), double(j));
         sets += choose(x.length, j);
-        met += choose(x.length, j) / std::pow(double(x.alphabet), double(j));
+        if (crowded(of_block, possible))
+            looked_up += choose(x.length, j);
+        else
+            met += choose(x.length, j) / possible;
     }
-    const double of_x = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)) * double(rows);
     const double of_z = double(z.indptr[z.count]) / double(std::max<Index>(z.count, 1)) * double(columns);
     const double down = std::ceil(double(rows) / double(kSide)), across = std::ceil(double(columns) / double(kSide));
-    return kPrepare * sets * (of_x * across + of_z * down) + kMeet * met * of_x * of_z;
+    return kPrepare * sets * (of_x * across + of_z * down) + kLookUp * looked_up * of_z * down +
+           kMeet * met * of_x * of_z;
 }
 
 template <class T>

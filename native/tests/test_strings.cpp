@@ -1,8 +1,10 @@
 // Words, their differences and alignments against loops over all pairs of words and all pairs of places.
 #include "check.hpp"
+#include "kernels/isa.hpp"
 #include "strings/alignments.hpp"
 #include "strings/differences.hpp"
 #include "strings/gaps.hpp"
+#include "strings/tally.hpp"
 #include "strings/tree.hpp"
 #include "strings/words.hpp"
 #include "threads/pool.hpp"
@@ -159,6 +161,46 @@ void differences(std::int32_t alphabet, Index length, const std::vector<double>&
     differences("either", bind_differences<double>, bind_differences<float>, alphabet, length, weights);
 }
 
+void tallies() {
+    std::mt19937_64 random(7);
+    std::vector<Mask> masks(41);
+    for (std::size_t i = 1; i < masks.size(); ++i) // the first is empty
+        for (auto& part : masks[i].part) part = random() & random();
+    for (const InstructionSet* set : instruction_sets()) {
+        if (!set->available()) continue;
+        check::context = std::string("tally with ") + set->name;
+        std::vector<Mask> planes(14);
+        std::vector<int> expected(std::size_t(kTallyRows), 0), found(std::size_t(kTallyRows), 0);
+        for (std::ptrdiff_t count : {0, 4, 12, 16, 20, 96, 2000}) {
+            std::vector<std::uint32_t> keys(std::size_t(count), 0);
+            for (std::size_t i = 0; i + 3 < keys.size(); ++i) keys[i] = std::uint32_t(random() % masks.size());
+            set->tally->add(masks.data(), keys.data(), count, planes.data());
+            for (std::uint32_t key : keys)
+                for (std::size_t r = 0; r < expected.size(); ++r)
+                    expected[r] += masks[key].part[r / 64] >> (r % 64) & 1;
+        }
+        for (std::size_t p = 0; p < planes.size(); ++p)
+            for (std::size_t r = 0; r < found.size(); ++r) found[r] += int(planes[p].part[r / 64] >> (r % 64) & 1) << p;
+        CHECK(found == expected);
+    }
+}
+
+// Many rows in one task, words that stand in most of them, some several times; and words that stand in few.
+void ways_agree() {
+    for (Index length : {4, 9}) {
+        check::context = "gaps and tree, words of " + std::to_string(length);
+        const Index n = 1100;
+        const Data x(n, 30, 3, 6);
+        const Counts a = count_words(x.view, {length, length, false, 0});
+        const Bags own = bags(a, n, 3, length);
+        std::vector<float> gaps(std::size_t(n * n)), tree(std::size_t(n * n));
+        set_thread_count(1);
+        bind_gaps<float>(own, own, {9, 3, 1})->fill_symmetric(gaps.data(), n);
+        bind_tree<float>(own, own, {9, 3, 1})->fill_symmetric(tree.data(), n);
+        CHECK(gaps == tree);
+    }
+}
+
 // A word that stands in a sequence more often than an entry of a table can say, and sums beyond 32 bits.
 void long_sequences() {
     check::context = "long sequences";
@@ -240,6 +282,8 @@ int main() {
     differences(4, 6, {20, 10, 4, 1, 0, 0, 0});
     differences(1, 4, {1, 1});
     differences(4, 18, {5, 1}); // keys of more than 32 bits
+    tallies();
+    ways_agree();
     long_sequences();
     time_is_foreseen();
     CHECK(!fits_differences(20, 13) && fits_differences(20, 12) && !fits_differences(257, 1) &&
