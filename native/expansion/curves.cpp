@@ -293,6 +293,7 @@ void Curves::add(Index coordinate, const T* t, const std::int32_t* at, Index cou
     const Ladder<A>* coming = coordinate + 1 < coordinates() ? &this->ladder<A>(coordinate + 1) : nullptr;
     if (coming && (coming == &ladder || Index(coming->bytes()) > 64 * count)) coming = nullptr;
     const Index turns = (count + kTile - 1) / kTile;
+    const double share = 1 / double(std::max<Index>(turns, 1));
     // The records of the next tile are asked for from memory while those of this one are read.
     Tile tiles[2];
     for (Index turn = 0; turn <= turns; ++turn) {
@@ -300,7 +301,7 @@ void Curves::add(Index coordinate, const T* t, const std::int32_t* at, Index cou
         const Index e = turn * kTile, from = e - kTile;
         next.count = std::clamp<Index>(count - e, 0, kTile);
         ladder.below(t + e, next.count, next.places);
-        if (coming && turn < turns) coming->fetch(turn, turns);
+        if (coming && turn < turns) coming->fetch(double(turn) * share, double(turn + 1) * share);
         if (turn > 0)
             add_tile<A>(coordinate, tile, next, t + from, at ? at + from : nullptr, at ? sums : sums + from * values());
     }

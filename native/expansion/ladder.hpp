@@ -30,17 +30,17 @@ template <class A> class Ladder { // A: float or double
     // The largest knot below, by the number of those; 0 if there is none.
     double floor(std::int32_t place) const { return double(knots_[std::size_t(place)]); }
     std::size_t bytes() const { return knots_.size() * sizeof(A) + guide_.size() * sizeof(std::int32_t); }
-    // Asks the memory for one of so many parts of all that searches look at.
-    void fetch(Index part, Index parts) const {
-        fetch(knots_, part, parts);
-        fetch(guide_, part, parts);
+    // Asks the memory for a part of all that searches look at, from one fraction to another.
+    void fetch(double from, double to) const {
+        fetch(knots_, from, to);
+        fetch(guide_, from, to);
     }
 
   private:
-    template <class V> static void fetch(const std::vector<V>& values, Index part, Index parts) {
-        const Index size = Index(values.size() * sizeof(V));
+    template <class V> static void fetch(const std::vector<V>& values, double from, double to) {
+        const double size = double(values.size() * sizeof(V));
         const auto* bytes = reinterpret_cast<const char*>(values.data());
-        for (Index b = size * part / parts; b < size * (part + 1) / parts; b += 64) __builtin_prefetch(bytes + b, 0, 2);
+        for (Index b = Index(size * from); b < Index(size * to); b += 64) __builtin_prefetch(bytes + b, 0, 2);
     }
     Index bucket(double t) const {
         return std::clamp<Index>((std::bit_cast<std::int64_t>(t) >> shift_) - first_, 0, Index(guide_.size()) - 1);
