@@ -129,12 +129,13 @@ std::vector<std::size_t> Curves::cut(const std::vector<Entry>& entries) const {
 
 // The pieces of one coordinate from its entries, sorted. Intercepts are summed upwards and slopes downwards, so that
 // nothing is ever taken away again.
-template <class A>
-std::vector<std::byte> Curves::build(const std::vector<Entry>& entries, const double* weights, Ladder& ladder) const {
+template <class A> std::vector<std::byte> Curves::build(const std::vector<Entry>& entries, const double* weights,
+                                                        Ladder<A>& ladder) const {
     std::vector<std::size_t> starts = cut(entries);
-    std::vector<double> knots, sums(std::size_t(values()), 0.0);
-    for (std::size_t e : starts) knots.push_back(entries[e].value);
-    ladder = Ladder(knots);
+    std::vector<A> knots;
+    std::vector<double> sums(std::size_t(values()), 0.0);
+    for (std::size_t e : starts) knots.push_back(A(entries[e].value));
+    ladder = Ladder<A>(knots);
     std::vector<std::byte> records((starts.size() + 1) * record());
     starts.push_back(entries.size());
     auto sum_up = [&](const Entry& entry, double factor) {
@@ -196,7 +197,8 @@ template <class T> Curves Curves::intersection(const Source<T>& z, const double*
             if (value != 0) entries.push_back({double(value), std::int32_t(sample), segment[std::size_t(sample)]});
         }
         std::sort(entries.begin(), entries.end());
-        records[std::size_t(j)] = curves.build<T>(entries, weights, curves.pieces_[std::size_t(j)].ladder);
+        auto& ladder = curves.pieces_[std::size_t(j)].ladder.emplace<Ladder<T>>();
+        records[std::size_t(j)] = curves.build(entries, weights, ladder);
     });
     std::size_t size = 0;
     for (const auto& own : records) size += own.size();
@@ -212,7 +214,7 @@ template <class T> Curves Curves::intersection(const Source<T>& z, const double*
 Curves Curves::through(const std::vector<double>& knots, const double* values, Index coordinates, Index outputs) {
     Curves curves;
     curves.outputs_ = outputs;
-    curves.shared_ = Ladder(knots);
+    curves.shared_ = Ladder<double>(knots);
     curves.pieces_.resize(std::size_t(coordinates));
     const Index count = Index(knots.size());
     const std::size_t size = std::size_t(count + 1) * curves.record();
@@ -243,13 +245,22 @@ struct Curves::Tile {
 
 std::size_t Curves::bytes() const {
     std::size_t sum = shared_.bytes() + records_.size();
-    for (const Pieces& p : pieces_) sum += p.ladder.bytes();
+    for (const Pieces& p : pieces_) sum += std::visit([](const auto& ladder) { return ladder.bytes(); }, p.ladder);
     return sum;
 }
 
-template <class A, class T> void Curves::add_tile(const Pieces& pieces, const Ladder& ladder, const Tile& tile,
-                                                  const Tile& next, const T* t, const std::int32_t* at,
-                                                  double* sums) const {
+template <> inline const Ladder<float>& Curves::ladder(Index coordinate) const {
+    return std::get<Ladder<float>>(pieces_[std::size_t(coordinate)].ladder);
+}
+
+template <> inline const Ladder<double>& Curves::ladder(Index coordinate) const {
+    return shared_.empty() ? std::get<Ladder<double>>(pieces_[std::size_t(coordinate)].ladder) : shared_;
+}
+
+template <class A, class T> void Curves::add_tile(Index coordinate, const Tile& tile, const Tile& next, const T* t,
+                                                  const std::int32_t* at, double* sums) const {
+    const Pieces& pieces = pieces_[std::size_t(coordinate)];
+    const Ladder<A>& ladder = this->ladder<A>(coordinate);
     auto each = [&](std::size_t size, auto visit) {
         for (Index e = 0; e < tile.count; ++e) {
             const std::byte* coming = pieces.records + std::size_t(next.places[e]) * size;
@@ -274,21 +285,25 @@ template <class A, class T> void Curves::add_tile(const Pieces& pieces, const La
     });
 }
 
-template <class T>
-void Curves::add(const Pieces& pieces, const T* t, const std::int32_t* at, Index count, double* sums) const {
-    const Ladder& ladder = shared_.empty() ? pieces.ladder : shared_;
+template <class A, class T>
+void Curves::add(Index coordinate, const T* t, const std::int32_t* at, Index count, double* sums) const {
+    const Ladder<A>& ladder = this->ladder<A>(coordinate);
     if (ladder.empty()) return;
+    // The ladder of the next coordinate comes from memory bit by bit, where that is less than the numbers will ask for.
+    const Ladder<A>* coming = coordinate + 1 < coordinates() ? &this->ladder<A>(coordinate + 1) : nullptr;
+    if (coming && (coming == &ladder || Index(coming->bytes()) > 64 * count)) coming = nullptr;
+    const Index turns = (count + kTile - 1) / kTile;
+    const double share = 1 / double(std::max<Index>(turns, 1));
     // The records of the next tile are asked for from memory while those of this one are read.
     Tile tiles[2];
-    for (Index e = 0, turn = 0; e < count + kTile; e += kTile, turn ^= 1) {
-        Tile &next = tiles[turn], &tile = tiles[turn ^ 1];
+    for (Index turn = 0; turn <= turns; ++turn) {
+        Tile &next = tiles[turn % 2], &tile = tiles[(turn + 1) % 2];
+        const Index e = turn * kTile, from = e - kTile;
         next.count = std::clamp<Index>(count - e, 0, kTile);
         ladder.below(t + e, next.count, next.places);
-        if (const Index from = e - kTile; from >= 0)
-            narrow_ ? add_tile<float>(pieces, ladder, tile, next, t + from, at ? at + from : nullptr,
-                                      at ? sums : sums + from * values())
-                    : add_tile<double>(pieces, ladder, tile, next, t + from, at ? at + from : nullptr,
-                                       at ? sums : sums + from * values());
+        if (coming && turn < turns) coming->fetch(double(turn) * share, double(turn + 1) * share);
+        if (turn > 0)
+            add_tile<A>(coordinate, tile, next, t + from, at ? at + from : nullptr, at ? sums : sums + from * values());
     }
 }
 
@@ -312,8 +327,10 @@ template <class T> void Curves::evaluate(const Source<T>& x, double* out) const 
             columns.read(x, row, rows, column, count);
             for (Index j = 0; j < count; ++j) {
                 const Index first = columns.first[std::size_t(j)], last = columns.first[std::size_t(j) + 1];
-                add(pieces_[std::size_t(column + j)], columns.values.data() + first,
-                    columns.at.empty() ? nullptr : columns.at.data() + first, last - first, sums.data() + g * size);
+                const T* t = columns.values.data() + first;
+                const std::int32_t* at = columns.at.empty() ? nullptr : columns.at.data() + first;
+                narrow_ ? add<float>(column + j, t, at, last - first, sums.data() + g * size)
+                        : add<double>(column + j, t, at, last - first, sums.data() + g * size);
                 poll();
             }
         };

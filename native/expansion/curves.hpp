@@ -14,6 +14,8 @@
 #include "expansion/ladder.hpp"
 #include "memory/buffer.hpp"
 
+#include <variant>
+
 namespace mercer {
 
 // Functions of one coordinate each, with values of `segments * outputs` numbers and g(0) = 0.
@@ -41,7 +43,7 @@ class Curves {
     struct Tile;
     // The pieces of one coordinate; the first starts at 0, the others at the knots of the ladder.
     struct Pieces {
-        Ladder ladder; // empty where it is shared
+        std::variant<Ladder<double>, Ladder<float>> ladder; // empty where it is shared
         std::byte* records = nullptr;
     };
 
@@ -50,16 +52,17 @@ class Curves {
     template <class A> Piece<A> piece(std::byte* records, Index number) const;
     std::vector<std::size_t> cut(const std::vector<Entry>& entries) const;
     template <class A>
-    std::vector<std::byte> build(const std::vector<Entry>& entries, const double* weights, Ladder& ladder) const;
-    template <class T>
-    void add(const Pieces& pieces, const T* t, const std::int32_t* at, Index count, double* sums) const;
-    template <class A, class T> void add_tile(const Pieces& pieces, const Ladder& ladder, const Tile& tile,
-                                              const Tile& next, const T* t, const std::int32_t* at, double* sums) const;
+    std::vector<std::byte> build(const std::vector<Entry>& entries, const double* weights, Ladder<A>& ladder) const;
+    template <class A> const Ladder<A>& ladder(Index coordinate) const;
+    template <class A, class T>
+    void add(Index coordinate, const T* t, const std::int32_t* at, Index count, double* sums) const;
+    template <class A, class T> void add_tile(Index coordinate, const Tile& tile, const Tile& next, const T* t,
+                                              const std::int32_t* at, double* sums) const;
 
     Index segments_ = 1, outputs_ = 1;
     Index within_ = 0;    // room for so many knots within a piece
     bool narrow_ = false; // whose values are of float32
-    Ladder shared_;
+    Ladder<double> shared_;
     std::vector<Pieces> pieces_;
     Buffer<std::byte> records_; // of all coordinates: few large pages
 };

@@ -111,7 +111,7 @@ static void ladders() {
         t.insert(t.end(),
                  {0.0, 5e-324, 1.0, 1e300, std::nextafter(knots.front(), 0.0), std::nextafter(knots.back(), 1e308)});
         std::vector<std::int32_t> places(t.size());
-        const Ladder ladder(knots);
+        const Ladder<double> ladder(knots);
         ladder.below(t.data(), Index(t.size()), places.data());
         for (std::size_t e = 0; e < t.size(); ++e)
             CHECK(places[e] == std::upper_bound(knots.begin(), knots.end(), t[e]) - knots.begin());

@@ -2,9 +2,6 @@
 
 import io
 import pickle
-import signal
-import threading
-import time
 from contextlib import redirect_stdout
 
 import numpy as np
@@ -17,6 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import KernelPCA, KernelSVD
 from mercer.kernels import Chi2, Custom, Gaussian, Intersection, Linear, Precomputed
 from mercer.solvers import eigen
+from mercer.solvers.eigen import Centred
+from tests.interrupt import interrupted
 from tests.machines.watcher import Watcher
 
 X = load_digits().data / 16
@@ -142,33 +141,26 @@ def test_callbacks_are_told_and_may_stop(iterative, cls):
     assert stopped.residuals_.max() > 100 * machine.residuals_.max()  # known in float64, however early it ends
 
 
-def interrupted(fit):
-    """Seconds from Ctrl-C, half a second after the start, to its end."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in a job run by nohup
-    sent = []
-
-    def send():
-        sent.append(time.perf_counter())
-        signal.raise_signal(signal.SIGINT)
-
-    timer = threading.Timer(0.5, send)
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            fit()
-        return time.perf_counter() - sent[0]
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
+@pytest.mark.parametrize("count", [1, 7, 60])
+def test_dense_computes_no_more_eigenvectors_than_are_wanted(count, monkeypatch):
+    x = X[:300]
+    whole = np.linalg.eigh(Centred(Gaussian(2.0).gram(x)).dense())
+    machine = KernelPCA(count, kernel=Gaussian(2.0), eigen_solver="dense")
+    monkeypatch.setattr(eigen, "eigh", None)
+    machine.fit(x)
+    np.testing.assert_allclose(machine.eigenvalues_, whole[0][::-1][:count], atol=1e-11)
+    V, known = machine.eigenvectors_, whole[1][:, ::-1][:, :count]
+    np.testing.assert_allclose(V.T @ V, np.eye(count), atol=1e-11)
+    np.testing.assert_allclose(np.abs(np.sum(V * known, axis=0)), 1.0, atol=1e-6)
+    assert machine.residuals_.max() < 1e-11
 
 
-@pytest.mark.parametrize("solver", ["auto", "dense"])
-def test_interrupt_is_heard(solver):
+@pytest.mark.parametrize(("solver", "count"), [("auto", 8), ("dense", 8), ("dense", None)])
+def test_interrupt_is_heard(solver, count):
     """In the products of the native core, and in LAPACK; either would take long."""
-    many = np.random.default_rng(0).standard_normal((3000 if solver == "dense" else 30_000, 40))
-    assert (
-        interrupted(lambda: KernelPCA(8, kernel=Gaussian(5.0), eigen_solver=solver, tol=1e-12).fit(many)) < 5
-    )  # a second, if nothing else runs
+    many = np.random.default_rng(0).standard_normal((4000 if solver == "dense" else 30_000, 40))
+    machine = KernelPCA(count, kernel=Gaussian(5.0), eigen_solver=solver, tol=1e-12)
+    assert interrupted(lambda: machine.fit(many)) < 5  # a second, if nothing else runs
 
 
 def test_interrupt_of_a_users_function(iterative):

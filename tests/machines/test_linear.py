@@ -1,9 +1,5 @@
 """LinearSVC and LinearSVR: scikit-learn's checks, its objective, the certificate, and what does not change results."""
 
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import LinearSVC, LinearSVR
 from mercer.problem import Problem
 from mercer.solvers.linear import LinearSolver
+from tests.interrupt import interrupted
 from tests.naive import judge
 
 X, y = make_classification(400, 30, n_informative=8, flip_y=0.1, random_state=3)
@@ -246,20 +243,8 @@ def test_verbose_writes_the_certificate(capsys):
 def test_ctrl_c_is_answered_within_a_second(parameters):
     rng = np.random.default_rng(0)
     large, noise = rng.normal(size=(60_000, 300)), rng.integers(0, 20, 60_000)
-    asked = []
-
-    def interrupt():
-        asked.append(time.perf_counter())
-        signal.raise_signal(signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in a job run by nohup
-    try:
-        threading.Timer(0.7, interrupt).start()
-        with pytest.raises(KeyboardInterrupt):
-            LinearSVC(**parameters, C=100.0, tol=1e-12, max_iter=10**6).fit(large, noise)
-        assert time.perf_counter() - asked[0] < 1
-    finally:
-        signal.signal(signal.SIGINT, before)
+    machine = LinearSVC(**parameters, C=100.0, tol=1e-12, max_iter=10**6)
+    assert interrupted(lambda: machine.fit(large, noise), after=0.7) < 1
 
 
 @pytest.mark.parametrize("classes", [2, 3])

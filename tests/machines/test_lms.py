@@ -1,7 +1,5 @@
 """LMS and KernelLMS: one rule in two spaces, its step and the spectrum, its limit, early stopping, and its pace."""
 
-import signal
-import threading
 import warnings
 
 import numpy as np
@@ -28,8 +26,9 @@ from mercer.kernels import (
     Quadratic,
 )
 from mercer.machines.lms import LeastMeanSquares
-from mercer.solvers import SolverInterrupted
+from mercer.solvers import SolverInterrupted, spaces
 from mercer.solvers.lms import StepError
+from tests.interrupt import interrupted
 
 X, y = load_diabetes(return_X_y=True)
 X, y = scale(X[:200]), scale(y[:200])
@@ -228,6 +227,24 @@ def test_early_stopping():
         KernelLMS(early_stopping=True).fit(X[:1], y[:1])
 
 
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+def test_many_samples_are_learned_in_float32_as_far_as_that_goes(tol, monkeypatch):
+    rng = np.random.default_rng(0)
+    many = rng.standard_normal((2100, 3))
+    targets = np.sin(2 * many).sum(axis=1) + 0.1 * rng.standard_normal(len(many))
+    seen, product = set(), spaces.product
+    monkeypatch.setattr(spaces, "product", lambda pairs, v: (seen.add(pairs.dtype.name), product(pairs, v))[1])
+    machine = KernelLMS(Gaussian(1.0), alpha=0.1, tol=tol).fit(many, targets)
+    assert seen == ({"float32"} if tol > 1e-4 else {"float32", "float64"})
+    ridge = KernelRidge(kernel=Gaussian(1.0), alpha=0.1).fit(many, targets)
+    away = machine.predict(many) - ridge.predict(many)
+    assert np.sqrt(np.mean(away**2)) <= tol * np.sqrt(np.mean(targets**2))
+    assert machine.certificate_.converged
+    assert machine.certificate_.dual <= ridge.certificate_.primal <= machine.certificate_.primal
+    plain = KernelLMS(Gaussian(1.0), alpha=0.1, tol=tol, precondition=0).fit(many, targets)
+    assert machine.n_iter_ < 0.5 * plain.n_iter_
+
+
 def test_a_preconditioner_saves_passes():
     plain, fast = (KernelLMS(Gaussian(3.0), alpha=0.01, precondition=p, tol=1e-6).fit(X, y) for p in (0, 100))
     assert fast.n_iter_ < 0.5 * plain.n_iter_
@@ -326,14 +343,6 @@ def test_an_interrupt_leaves_what_there_is(machine, parameters, monkeypatch):
 
 
 def test_ctrl_c():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
-    try:
-        machine = KernelLMS(step=1e-9, max_iter=10**9, tol=0.0)
-        with pytest.raises(KeyboardInterrupt):
-            machine.fit(X, y)
-        assert len(machine.errors_) == machine.certificate_.iterations > 0
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
+    machine = KernelLMS(step=1e-9, max_iter=10**9, tol=0.0)
+    interrupted(lambda: machine.fit(X, y))
+    assert len(machine.errors_) == machine.certificate_.iterations > 0

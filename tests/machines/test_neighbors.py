@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.kernels import Categorical, Custom, Gaussian, Linear, Polynomial
+from tests.interrupt import interrupted
 
 digits, labels = load_digits(return_X_y=True)
 X, X_new, y, y_new = digits[:1200], digits[1200:1500], labels[:1200], labels[1200:1500]
@@ -185,3 +186,17 @@ def test_refusals():
     precomputed = KernelNeighborsClassifier(kernel="precomputed", weights="distance").fit(X @ X.T, y)
     with pytest.raises(ValueError, match="known only for the samples"):
         precomputed.predict(X_new @ X.T)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(3.0), Polynomial(3), Custom(lambda a, b: np.exp(-np.abs(a @ b.T)))],
+    ids=["vectors", "kernel", "function"],
+)
+@pytest.mark.parametrize("cls", [KernelNeighborsClassifier, KernelNeighborsRegressor])
+def test_ctrl_c_is_heard_and_breaks_nothing(cls, kernel):
+    many = np.random.default_rng(0).standard_normal((40_000, 60))
+    machine = cls(3, kernel=kernel).fit(many, np.arange(len(many)) % 7)
+    before = machine.predict(many[:20])
+    assert interrupted(lambda: machine.predict(np.tile(many, (5, 1)))) < 5  # a second, if nothing else runs
+    np.testing.assert_array_equal(machine.predict(many[:20]), before)

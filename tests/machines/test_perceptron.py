@@ -1,9 +1,6 @@
 """Perceptron and KernelPerceptron: Rosenblatt's rule, Novikoff's bound, the dual, averages, budgets and streams."""
 
 import pickle
-import signal
-import threading
-import time
 import tracemalloc
 import warnings
 
@@ -19,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelPerceptron, Perceptron, _native
 from mercer.kernels import Categorical, Custom, Gaussian, Linear, Polynomial, Precomputed
+from tests.interrupt import interrupted
 
 WEIGHTS = "a weight is the size of a step: twice the step is not two visits of the example"
 
@@ -364,17 +362,8 @@ def test_progress(capsys):
 def test_ctrl_c_leaves_what_was_learned(machine):
     X, y, _ = separable(n=500)
     y[:50] = 1 - y[:50]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
-    start = time.perf_counter()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            machine.fit(np.vstack([X, X[:1]]), np.append(y, 1 - y[0]))  # one point of both classes: never separable
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
-    assert time.perf_counter() - start < 60
+    # One point of both classes: never separable.
+    assert interrupted(lambda: machine.fit(np.vstack([X, X[:1]]), np.append(y, 1 - y[0])), after=1.0) < 60
     assert machine.score(X, y) > 0.5
 
 

@@ -121,6 +121,13 @@ class Gram:
             return self
         return Gram(self.kernel, self.samples.astype(np.float64), self.budget)
 
+    @cached_property
+    def single(self) -> Gram:
+        """The same matrix computed in float32, or this one if that gains nothing."""
+        if self.dtype == np.float32 or not self.pairs.fits_single():
+            return self
+        return Gram(self.kernel, self.samples.astype(np.float32), self.budget)
+
     def _positions(self, index: Any) -> NDArray[np.int64]:
         if isinstance(index, slice):
             return np.arange(len(self))[index]

@@ -22,7 +22,8 @@ from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.solvers import SolverInterrupted, lms
-from mercer.solvers.lms import Descent, Nystrom, Target
+from mercer.solvers.lms import Descent, Target
+from mercer.solvers.pace import how_many, landmarks
 from mercer.solvers.spaces import Coefficients, Features, Positions
 
 
@@ -43,12 +44,39 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         "verbose": ["verbose"],
     }
 
+    def __init__(
+        self,
+        kernel: Any = "linear",
+        *,
+        alpha: float = 0.0,
+        step: float | str = "auto",
+        batch_size: int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.step = step
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.verbose = verbose
+
     def _space(self, samples: Samples) -> Any:
         """How functions of ``kernel_`` at these samples are kept: a ``mercer.solvers.spaces.Space``."""
         raise NotImplementedError
 
-    def _pace(self, space: Any, target: Target, random: Any) -> Nystrom | None:
-        """A preconditioner, if there is to be one."""
+    def _landmarks(self, space: Any, rows: Positions, random: Any) -> Positions | None:
+        """Those of the rows learned from that set the pace of all, if any are to."""
         return None
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -86,7 +114,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         )
         space = self._space(samples)
         try:
-            descent = solver.solve(space, target, self._pace(space, target, random))
+            descent = solver.solve(space, target, self._landmarks(space, used, random))
         except SolverInterrupted as interrupt:
             (solution,) = interrupt.solutions
             self._keep(samples, y, space, cast(Descent, solution))
@@ -217,33 +245,6 @@ class LMS(LeastMeanSquares):
     mercer.solvers.lms.StepError: step=1 is too large: the iteration diverges unless it is below 0.187097 = 2 / ...
     """
 
-    def __init__(
-        self,
-        kernel: Any = "linear",
-        *,
-        alpha: float = 0.0,
-        step: float | str = "auto",
-        batch_size: int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        random_state: Any = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.step = step
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _space(self, samples: Samples) -> Features:
         return Features(self.kernel_.features(samples))
 
@@ -277,9 +278,10 @@ class KernelLMS(LeastMeanSquares):
         function of two samples.
     alpha, step, batch_size, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, random_state, verbose
         As in :class:`LMS`. A batch needs the memory of batch_size rows of K.
-    precondition : int, default=0
-        The size of a random subsample in whose span all directions are made to learn at the same pace; with 500 to
-        2,000 of many samples, ten to thirty passes come as close to the optimum as is of use.
+    precondition : "auto" or int, default="auto"
+        The number of landmarks, samples in whose span all directions are made to learn at the same pace; then ten to
+        thirty passes come as close to the optimum as is of use. "auto": none for fewer than 2,000 samples, for batches
+        or for a given step; else ten times the root of their number.
     cache_size : float, default=200
         Megabytes within which the whole kernel matrix is kept. Beyond, it is computed anew for every product.
 
@@ -292,7 +294,8 @@ class KernelLMS(LeastMeanSquares):
     ----------
     Yao, Rosasco, Caponnetto, "On early stopping in gradient descent learning", Constructive Approximation 26, 2007.
     Ma, Belkin, "Kernel machines that adapt to GPUs for effective large batch training", MLSys 2019. Rudi, Carratino,
-    Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017.
+    Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017. Diaz, Epperly, Frangella, Tropp, Webber,
+    "Robust, randomized preconditioning for kernel ridge regression", 2023.
 
     Examples
     --------
@@ -309,7 +312,7 @@ class KernelLMS(LeastMeanSquares):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LeastMeanSquares._parameter_constraints,
-        "precondition": [Interval(Integral, 0, None, closed="left")],
+        "precondition": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -320,7 +323,7 @@ class KernelLMS(LeastMeanSquares):
         alpha: float = 0.0,
         step: float | str = "auto",
         batch_size: int | None = None,
-        precondition: int = 0,
+        precondition: int | str = "auto",
         cache_size: float = 200,
         max_iter: int = 1000,
         tol: float = 1e-3,
@@ -330,28 +333,36 @@ class KernelLMS(LeastMeanSquares):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.step = step
-        self.batch_size = batch_size
+        super().__init__(
+            kernel,
+            alpha=alpha,
+            step=step,
+            batch_size=batch_size,
+            max_iter=max_iter,
+            tol=tol,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.precondition = precondition
         self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _space(self, samples: Samples) -> Coefficients:
-        return Coefficients(self.kernel_.gram(samples, int(self.cache_size * 2**20)))
+        return Coefficients(self.kernel_.gram(samples, self._budget))
 
-    def _pace(self, space: Coefficients, target: Target, random: Any) -> Nystrom | None:
-        if not self.precondition:
-            return None
-        used = np.flatnonzero(target.weight)
-        return Nystrom(space.given, target, np.sort(random.permutation(used)[: self.precondition]), space.left)
+    @property
+    def _budget(self) -> int:
+        return int(self.cache_size * 2**20)
+
+    def _landmarks(self, space: Coefficients, rows: Positions, random: Any) -> Positions | None:
+        if isinstance(self.precondition, str):  # "auto": the rule as it is, where a step or batches are asked for
+            plain = self.step != "auto" or self.batch_size is not None or self.kernel_.validity != "psd"
+            count = 0 if plain else how_many(len(rows), self._budget)
+        else:
+            count = int(self.precondition)
+        return landmarks(space.single(), rows, count, random) if count else None
 
     def predict(self, X: Any) -> Array:
         """The values of the fitted function at X."""

@@ -26,11 +26,11 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.solvers.lanczos import Eigenpairs, Float, largest
-from mercer.solvers.lapack import eigh
+from mercer.solvers.lapack import eigh, largest_eigh
 
 #: Up to this many samples the matrix is stored and decomposed as a whole ...
 DENSE_SAMPLES = 500
-#: ... and where more than one in so many of its eigenvectors are wanted.
+#: ... and where more than one in so many of its eigenvectors are wanted. LAPACK then finds all; fewer, by themselves.
 DENSE_SHARE = 5
 #: A block is at least so wide, and has at least so many vectors beyond those that are wanted.
 WIDTH, GUARDS = 32, 6
@@ -58,14 +58,12 @@ class Operator:
 
     def single(self) -> Operator:
         """The same in float32, or itself if that gains nothing."""
-        if not self.source.pairs.fits_single():
+        if self.source.single is self.source:
             return self
         operator = copy.copy(self)
-        operator.source = Gram(self.source.kernel, self.source.samples.astype(np.float32), self.source.budget)
-        if (operator.source.samples.width or 0) >= KEPT_WIDTH:
-            operator.gram = operator.source.held()
-        else:
-            operator.gram = operator.source
+        operator.source = self.source.single
+        long = (operator.source.samples.width or 0) >= KEPT_WIDTH
+        operator.gram = operator.source.held() if long else operator.source
         return operator
 
     def about_zero(self, V: Float) -> Float:
@@ -191,6 +189,7 @@ def first_block(operator: Operator, count: int, rng: Any) -> Float:
 
 def dense_eigenpairs(operator: Operator, count: int) -> Eigenpairs:
     """The ``count`` largest eigenpairs by LAPACK, from the matrix in memory."""
-    values, V = eigh(operator.dense())
+    A = operator.dense()
+    values, V = eigh(A) if count * DENSE_SHARE > len(A) else largest_eigh(A, count)
     values, V = values[::-1][:count], np.ascontiguousarray(V[:, ::-1][:, :count])
     return Eigenpairs(values, V, np.linalg.norm(operator(V) - V * values, axis=0), 1, True)

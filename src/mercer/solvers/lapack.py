@@ -96,3 +96,34 @@ def eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of a symmetric matrix; NumPy's wrapper does not hold the interpreter."""
     values, vectors = interruptible(lambda: np.linalg.eigh(A))
     return values, vectors
+
+
+def largest_eigh(A: Array, count: int) -> tuple[Array, Array]:
+    """The ``count`` largest eigenvalues, ascending, and their eigenvectors; of few, in half the time of all or less.
+
+    A is a C-ordered symmetric float64 matrix, and is overwritten.
+    """
+    if not A.flags.c_contiguous or A.dtype != np.float64:
+        raise ValueError(f"expected a C-ordered float64 matrix but got {A.dtype} with strides {A.strides}")
+    n = len(A)
+    values, vectors = np.empty(n), np.empty((count, n))  # in LAPACK's column order: n by count
+    work, integers, support = np.empty(70 * n), np.empty(10 * n, dtype=np.intc), np.empty(2 * n, dtype=np.intc)
+    letters = [ctypes.c_char(letter) for letter in (b"V", b"I", b"L")]
+    size, first, last, found, info = (ctypes.c_int(i) for i in (n, n - count + 1, n, 0, 0))
+    room, more, unused = ctypes.c_int(len(work)), ctypes.c_int(len(integers)), ctypes.c_double(0.0)
+    call = _routine("dsyevr", 21)
+    at = ctypes.addressof
+    arguments = [
+        *map(at, letters), at(size), A.ctypes.data, at(size), at(unused), at(unused), at(first), at(last), at(unused),
+        at(found), values.ctypes.data, vectors.ctypes.data, at(size), support.ctypes.data, work.ctypes.data, at(room),
+        integers.ctypes.data, at(more), at(info),
+    ]  # fmt: skip
+
+    def run() -> tuple[Any, ...]:
+        call(*arguments)
+        return A, values, vectors, work, integers, support, letters, size, first, last, found, info, room, more, unused
+
+    interruptible(run)
+    if info.value or found.value != count:
+        raise np.linalg.LinAlgError(f"LAPACK found {found.value} of {count} eigenvalues, and says {info.value}")
+    return values[:count], vectors.T

@@ -20,6 +20,9 @@ for that is the value of the dual where it is largest on the line from a along e
 as root mean squares and relative to y. Without a penalty the gap is the whole objective, of which nothing tells how
 much is to remain; then it ends when the gradient, of length Q^1/2 in the kernel's space, has fallen to ``tol`` times
 its first length.
+
+Conjugate gradients of many rows are followed in float32 at first. Where they end, f and the gap are computed in
+float64, and if that is not close enough, the descent goes on from there in float64.
 """
 
 from __future__ import annotations
@@ -27,19 +30,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from mercer.gram import Gram
 from mercer.kernels.leaf import TINY
-from mercer.kernels.pairs import StoredPairs
 from mercer.problem import Vector
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.lanczos import spectrum_ends
+from mercer.solvers.pace import Nystrom
 from mercer.solvers.smo import SolverInterrupted
-from mercer.solvers.spaces import Positions, Space, rounding
+from mercer.solvers.spaces import Coefficients, Positions, Space, rounding
 
 #: Products with the matrix that are spent on its largest eigenvalue.
 EIGENVALUE_STEPS = 20
@@ -47,6 +48,8 @@ EIGENVALUE_STEPS = 20
 LOOK = 1.25
 #: What the descent aims at, as a part of ``tol``: the verdict at the end is by products of its own.
 AIM = 0.8
+#: Products in float32 are to come so close; what is beyond is left to float64.
+ROUGH = 1e-4
 
 
 class StepError(ValueError):
@@ -104,55 +107,6 @@ class Target:
         )
 
 
-class Nystrom:
-    """Makes all directions of a subsample's span learn at the same pace, so that the step may suit the others.
-
-    Gradients g become P g with P = mu (Pi T Pi + mu)^-1, T = sum_i w_i k(x_i, .) k(x_i, .)' and Pi the projection on
-    the span of the subsample s. In coefficients, only those of s change: by -C (K g)_s with
-    C = L'^-1 (1 - mu (A + mu)^-1) L^-1, K_ss = L L' and A = L^-1 (K_s W K_s') L'^-1 (as EigenPro does for leading
-    eigenvectors: Ma and Belkin, "Kernel machines that adapt to GPUs for effective large batch training", 2019; and
-    Rudi, Carratino, Rosasco, "FALKON: an optimal large scale kernel method", NIPS 2017).
-    """
-
-    def __init__(self, gram: Gram, target: Target, some: Positions, budget: int) -> None:
-        self.some = some
-        sub = gram.samples.take(some)
-        self.pairs = gram.kernel.bind(gram.samples, sub)
-        if len(gram) * len(some) * gram.dtype.itemsize <= budget:  # they take part in every step
-            self.pairs = StoredPairs(self.pairs.dense(), np.arange(len(some)), same=False)
-        own = gram.kernel.bind(sub, sub).dense().astype(np.float64)
-        self.mu = target.alpha + float(own.diagonal().mean())
-        # What is added to K_ss keeps coefficients small; P stays between 0 and 1, and the descent leads to the same f.
-        ridge = max(1e-6, 10 * len(some) * float(np.finfo(gram.dtype).eps)) * float(own.diagonal().max())
-        try:
-            self.lower = np.linalg.cholesky(own + ridge * np.eye(len(some)))
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                f"a preconditioner needs a positive semi-definite kernel, but {gram.kernel} is not on these samples; "
-                "use precondition=0, or mercer.kernels.repair"
-            ) from None
-        moments = np.zeros((len(some), len(some)))
-        for rows in np.array_split(np.arange(len(gram)), max(1, len(gram) // 1024)):
-            block = self.pairs.block(rows, slice(0, len(some))) * np.sqrt(target.weight[rows, None])
-            moments += block.T @ block  # NumPy sees the symmetry, and computes half of it
-        half = solve_triangular(self.lower, moments, lower=True)
-        A = solve_triangular(self.lower, half.T, lower=True)
-        self.factor = cho_factor(A + self.mu * np.eye(len(some)), lower=True)
-
-    def correction(self, values: Vector) -> Vector:
-        """What is added to the coefficients of the subsample, from K g there."""
-        inner = solve_triangular(self.lower, values, lower=True, check_finite=False)
-        inner -= self.mu * cho_solve(self.factor, inner, check_finite=False)
-        return np.asarray(-solve_triangular(self.lower, inner, lower=True, trans=1, check_finite=False))
-
-    def applied(self, g: Vector, Kg: Vector) -> tuple[Vector, Vector]:
-        """P g and K P g, from g and K g."""
-        change = self.correction(Kg[self.some])
-        moved = g.copy()
-        moved[self.some] += change
-        return moved, Kg + self.pairs.product(change)
-
-
 @dataclass(frozen=True, eq=False)
 class Descent(Solution):
     """Where the steps have led, with a certificate for each output, and the way there.
@@ -199,9 +153,15 @@ class LMS:
     seed: int = 0
     progress: Callable[[int, float, float | None], bool] | None = None
 
-    def solve(self, space: Space, target: Target, precondition: Nystrom | None = None) -> Descent:
-        step, limit = self._step(space, target, precondition)
-        path = Path(self, target, space.rounding())
+    def solve(self, space: Space, target: Target, landmarks: Positions | None = None) -> Descent:
+        """The descent; with landmarks, rows of ``Coefficients``, at the pace that ``Nystrom`` makes of them."""
+        conjugate = self.batch is None and self.step is None
+        rough = space.single() if conjugate else space
+        pace = None
+        if landmarks is not None:
+            pace = Nystrom(cast(Coefficients, rough), target.weight, target.alpha, landmarks)
+        step, limit = (0.0, np.inf) if conjugate else self._step(space, target, pace)
+        path = Path(self, target)
 
         def descent(a: Vector, f: Vector, e: Vector, Ke: Vector, passes: int) -> Descent:
             noise = rounding(np.float64, space.diag())
@@ -209,32 +169,37 @@ class LMS:
             way = tuple(path.errors[:passes]), tuple(path.held[:passes])
             return Descent(a, np.zeros(a.shape[1]), certificates, *way, step, limit, path.stopped)
 
+        a, f = np.zeros_like(target.y), np.zeros_like(target.y)
         try:
-            if self.batch is None:
-                self._whole(space, target, precondition, step, path)
-            else:
-                self._batches(space, target, precondition, step, path)
-            a = path.best
-            f = space.exact(a)
-            e = target.gradient(a, f)
-            return descent(a, f, e, space.exact(e), len(path.errors))
+            for stage in (space,) if rough is space else (rough, space):
+                path.begin(stage.rounding(), AIM * self.tol if stage is space else max(AIM * self.tol, ROUGH))
+                pace = None if pace is None else pace.within(cast(Coefficients, stage))
+                if self.batch is None:
+                    self._whole(stage, target, pace, step, path, a, f)
+                else:
+                    self._batches(stage, target, pace, step, path)
+                a = path.best
+                f = stage.exact(a)
+                e = target.gradient(a, f)
+                found = descent(a, f, e, stage.exact(e), len(path.errors))
+                if path.ended or all(certificate.converged for certificate in found.certificate):
+                    break
+            return found
         except KeyboardInterrupt as interrupt:
             if path.seen is None:
                 raise
             raise SolverInterrupted([descent(*path.seen)]) from interrupt
 
-    def _step(self, space: Space, target: Target, precondition: Nystrom | None) -> tuple[float, float]:
-        """The step, 0 for one that varies, and the limit it must stay below."""
-        if self.batch is None and self.step is None:
-            return 0.0, np.inf
+    def _step(self, space: Space, target: Target, pace: Nystrom | None) -> tuple[float, float]:
+        """The step, and the limit it must stay below."""
         root = np.sqrt(target.weight)
 
-        def product(v: Vector) -> Vector:
+        def rule(v: Vector) -> Vector:
             g = (root * v)[:, None]
             Kg = space.product(g)
-            return np.asarray(root * (Kg if precondition is None else precondition.applied(g, Kg)[1])[:, 0])
+            return np.asarray(root * (Kg if pace is None else pace.applied(g, Kg)[1])[:, 0])
 
-        largest = max(spectrum_ends(product, len(space), EIGENVALUE_STEPS).largest, TINY)
+        largest = max(spectrum_ends(rule, len(space), EIGENVALUE_STEPS).largest, TINY)
         if self.batch is not None:
             own = float((target.weight * space.diag()).max())
             largest = min(largest, own + (self.batch - 1) * largest / np.count_nonzero(target.weight))
@@ -246,9 +211,10 @@ class LMS:
             )
         return (limit / 2 if self.step is None else self.step), limit
 
-    def _whole(self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path) -> None:
+    def _whole(
+        self, space: Space, target: Target, pace: Nystrom | None, step: float, path: Path, a: Vector, f: Vector
+    ) -> None:
         """All rows at a time: one product with K per step, from which f, the gradient and the best step follow."""
-        a, f = np.zeros_like(target.y), np.zeros_like(target.y)
         p = Kp = np.zeros_like(target.y)  # the direction of conjugate gradients
         before = None
         while True:
@@ -256,7 +222,7 @@ class LMS:
             Ke = space.product(e)
             if path.looked(a, f, e, Ke):
                 return
-            z, Kz = (e, Ke) if precondition is None else precondition.applied(e, Ke)
+            z, Kz = (e, Ke) if pace is None else pace.applied(e, Ke)
             if step:
                 a, f = a + step * z, f + step * Kz
             else:
@@ -269,7 +235,7 @@ class LMS:
             if path.passed(a, target.error(f), None if target.held is None else f[target.held]):
                 return
 
-    def _batches(self, space: Space, target: Target, precondition: Nystrom | None, step: float, path: Path) -> None:
+    def _batches(self, space: Space, target: Target, pace: Nystrom | None, step: float, path: Path) -> None:
         """Some rows at a time, in a new random order at every pass; f is asked for at these rows only."""
         assert self.batch is not None
         rng = np.random.default_rng(self.seed)
@@ -290,11 +256,11 @@ class LMS:
                 e = target.weight[batch, None] * (target.y[batch] - f[batch]) - target.alpha * a[batch]
                 space.move(batch, step * e)
                 a[batch] += step * e
-                if precondition is not None:
-                    block = precondition.pairs.block(batch, slice(0, len(precondition.some)))
-                    change = step * precondition.correction(block.T @ e)
-                    space.move(precondition.some, change)
-                    a[precondition.some] += change
+                if pace is not None:
+                    block = pace.pairs.block(batch, slice(0, len(pace.some)))
+                    change = step * pace.correction(block.T @ e)
+                    space.move(pace.some, change)
+                    a[pace.some] += change
             if path.passed(a.copy(), target.error(f), None if target.held is None else space.at(target.held)):
                 return
 
@@ -302,8 +268,8 @@ class LMS:
 class Path:
     """The way of a descent: its errors so far, when it ends, where it was best, and what was last seen there."""
 
-    def __init__(self, solver: LMS, target: Target, noise: float) -> None:
-        self.solver, self.target, self.noise = solver, target, noise
+    def __init__(self, solver: LMS, target: Target) -> None:
+        self.solver, self.target = solver, target
         self.errors: list[float] = []
         self.held: list[float] = []
         self.stopped = False
@@ -311,6 +277,15 @@ class Path:
         self.best = np.zeros_like(target.y)
         #: a, f, e, K e, and after how many passes.
         self.seen: tuple[Vector, Vector, Vector, Vector, int] | None = None
+
+    def begin(self, noise: float, tol: float) -> None:
+        """From here on e'Ke is known up to ``noise`` e'e, and ``tol`` is to be reached."""
+        self.noise, self.tol = noise, tol
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is not to go on, however far from the optimum."""
+        return self.stopped or len(self.errors) >= self.solver.max_iter
 
     def looked(self, a: Vector, f: Vector, e: Vector, Ke: Vector) -> bool:
         """Takes note of coefficients a, f = K a, e and K e; whether this is as close to the optimum as was asked."""
@@ -326,7 +301,7 @@ class Path:
             self.first = square
         self.seen = a, f, e, Ke, len(self.errors)
         gap = self.target.gap(e, square)
-        near = bool(self.target.reached(gap, square, self.first, AIM * self.solver.tol).all())
+        near = bool(self.target.reached(gap, square, self.first, self.tol).all())
         self.stopped = near and self.target.held is not None
         return near
 
@@ -345,7 +320,7 @@ class Path:
         judged = self.held[-1] if self.held else None
         if self.solver.progress and self.solver.progress(len(self.errors), error, judged):
             self.stopped = True
-        return self.stopped or len(self.errors) >= self.solver.max_iter
+        return self.ended
 
 
 def inner(u: Vector, v: Vector) -> Vector:

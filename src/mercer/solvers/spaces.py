@@ -6,6 +6,7 @@ in the dual and in the primal. A descent needs no more of either than the steps 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,16 +14,22 @@ from numpy.typing import NDArray
 
 from mercer.gram import Gram
 from mercer.kernels.leaf import vectors
+from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
 from mercer.samples import as_samples
 
 Positions = NDArray[np.int64]
+#: Products with fewer rows are so short that float32 gains nothing.
+SINGLE_ROWS = 2000
 
 
 class Space(Protocol):
     """How functions of the kernel's space are kept while they are learned in batches, and multiplied with K."""
 
     def __len__(self) -> int: ...
+    def single(self) -> Space:
+        """The same with products in float32; itself, if they gain nothing."""
+
     def product(self, v: Vector) -> Vector:
         """K v."""
 
@@ -46,28 +53,46 @@ class Space(Protocol):
 
 
 class Coefficients:
-    """Functions by their coefficients, one per row of a Gram matrix: the dual. The matrix is kept if it fits."""
+    """Functions by their coefficients, one per row of a Gram matrix: the dual. The matrix is kept if it fits.
 
-    def __init__(self, gram: Gram) -> None:
-        self.given = gram
-        self.gram = gram.held()
-        #: Bytes of the budget that are left.
-        self.left = gram.budget - (0 if self.gram is gram else len(gram) ** 2 * gram.dtype.itemsize)
+    ``given`` is exact to float64; products are those of ``source``, the same or its float32.
+    """
+
+    def __init__(self, given: Gram, source: Gram | None = None) -> None:
+        self.given = given
+        self.source = given if source is None else source
+
+    def single(self) -> Coefficients:
+        """The same with products in float32; itself, if they gain nothing."""
+        if len(self) < SINGLE_ROWS or self.given.single is self.source:
+            return self
+        return Coefficients(self.given, self.given.single)
+
+    @cached_property
+    def gram(self) -> Gram:
+        """The source, kept if it fits."""
+        return self.source.held()
+
+    @property
+    def left(self) -> int:
+        """Bytes of the budget that are left."""
+        kept = 0 if self.gram is self.source else len(self) ** 2 * self.source.dtype.itemsize
+        return self.given.budget - kept
 
     def __len__(self) -> int:
-        return len(self.gram)
+        return len(self.given)
 
     def product(self, v: Vector) -> Vector:
-        return np.asarray(self.gram @ v)
+        return product(self.gram.pairs, v)
 
     def exact(self, v: Vector) -> Vector:
-        return np.asarray((self.gram if self.gram.dtype == np.float64 else self.given.exact) @ v)
+        return np.asarray((self.gram if self.source.dtype == np.float64 else self.given.exact) @ v)
 
     def diag(self) -> Vector:
-        return self.gram.diag().astype(np.float64)
+        return self.source.diag().astype(np.float64)
 
     def rounding(self) -> float:
-        return rounding(self.gram.dtype, self.diag())
+        return rounding(self.source.dtype, self.diag())
 
     def begin(self, outputs: int) -> None:
         self.a = np.zeros((len(self), outputs))
@@ -79,6 +104,14 @@ class Coefficients:
         return np.asarray(self.gram.pairs.block(rows, slice(0, len(self))) @ self.a)
 
 
+def product(pairs: Pairs, v: Vector) -> Vector:
+    """The matrix times v, in the precision of the matrix; v may have any size."""
+    if pairs.dtype == np.float64:
+        return np.asarray(pairs.product(v))
+    size = float(np.abs(v).max(initial=0.0)) or 1.0
+    return size * np.asarray(pairs.product((v / size).astype(pairs.dtype)), dtype=np.float64)
+
+
 class Features:
     """Functions by their weights theta, one per column of an explicit map of the rows, dense or CSR: the primal."""
 
@@ -87,6 +120,9 @@ class Features:
 
     def __len__(self) -> int:
         return int(self.phi.shape[0])
+
+    def single(self) -> Features:
+        return self
 
     def weights(self, v: Vector) -> Vector:
         """theta of the function with these coefficients."""
