@@ -5,8 +5,9 @@ PYTHON ?= python3
 CXX ?= c++
 VENV := .venv
 BIN := $(VENV)/bin
+NATIVE_TESTS := $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DMERCER_PYTHON=OFF -DMERCER_TESTS=ON
 
-.PHONY: demo test sanitize bench format check clean
+.PHONY: demo test sanitize arm64 arm64-tools bench format check clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -16,8 +17,7 @@ test: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	find native -name '*.?pp' | xargs $(BIN)/clang-format --dry-run -Werror
-	$(BIN)/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
-	  -DMERCER_PYTHON=OFF -DMERCER_TESTS=ON -DMERCER_WERROR=ON > build/native.log || (cat build/native.log; false)
+	$(NATIVE_TESTS) -B build/native -DMERCER_WERROR=ON > build/native.log || (cat build/native.log; false)
 	$(BIN)/cmake --build build/native
 	$(BIN)/ctest --test-dir build/native --output-on-failure
 	$(BIN)/python -m pytest -n 2
@@ -30,11 +30,23 @@ sanitize: $(VENV)/installed
 	mkdir -p build
 	set -e; for kind in address,undefined thread; do \
 	  build=build/sanitize-$${kind%%,*}; \
-	  $(BIN)/cmake -S . -B $$build -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
-	    -DMERCER_PYTHON=OFF -DMERCER_TESTS=ON -DMERCER_SANITIZE=$$kind > $$build.log || (cat $$build.log; false); \
+	  $(NATIVE_TESTS) -B $$build -DMERCER_SANITIZE=$$kind > $$build.log || (cat $$build.log; false); \
 	  $(BIN)/cmake --build $$build; \
 	  $(BIN)/ctest --test-dir $$build --output-on-failure; \
 	done
+
+# The tests of the native core as a 64-bit ARM processor runs them: cross-compiled, and executed by an emulator.
+arm64: arm64-tools $(VENV)/installed
+	mkdir -p build
+	$(NATIVE_TESTS) -B build/arm64 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DMERCER_WERROR=ON \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	  '-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu' > build/arm64.log || (cat build/arm64.log; false)
+	$(BIN)/cmake --build build/arm64
+	$(BIN)/ctest --test-dir build/arm64 --output-on-failure
+
+arm64-tools:
+	@command -v aarch64-linux-gnu-g++ > /dev/null && command -v qemu-aarch64 > /dev/null || \
+	  { echo "make arm64 needs aarch64-linux-gnu-g++ and qemu-aarch64; on Debian: apt-get install g++-aarch64-linux-gnu qemu-user"; exit 1; }
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks
