@@ -240,7 +240,8 @@ def test_many_samples_are_learned_in_float32_as_far_as_that_goes(tol, monkeypatc
     away = machine.predict(many) - ridge.predict(many)
     assert np.sqrt(np.mean(away**2)) <= tol * np.sqrt(np.mean(targets**2))
     assert machine.certificate_.converged
-    assert machine.certificate_.dual <= ridge.certificate_.primal <= machine.certificate_.primal
+    least = ridge.certificate_.primal
+    assert machine.certificate_.dual <= least <= machine.certificate_.primal + 1e-12 * least
     plain = KernelLMS(Gaussian(1.0), alpha=0.1, tol=tol, precondition=0).fit(many, targets)
     assert machine.n_iter_ < 0.5 * plain.n_iter_
 

@@ -143,7 +143,8 @@ def test_ctrl_c_returns_at_once_with_what_there_is(n):
     begun = threading.Event()
 
     def tell(progress):
-        begun.set()
+        if progress.steps > 0 or n < 2048:  # a problem that is one block has nothing to tell before it is solved
+            begun.set()
 
     def interrupt():
         begun.wait()
