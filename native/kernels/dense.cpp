@@ -27,8 +27,6 @@
 namespace mercer {
 namespace {
 
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
     Buffer<T> block, originals, seen;

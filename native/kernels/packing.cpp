@@ -16,8 +16,6 @@ constexpr std::size_t kAlignment = 64;
 constexpr Index kWords = 400;     // of a chunk: with them a column panel still fits into the first-level cache
 constexpr Index kTransposed = 32; // coordinates of all samples of a panel at a time
 
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
     Buffer<T> rows, panel;

@@ -15,6 +15,8 @@
 
 namespace mercer {
 
+inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
 // Some samples of a source: those that `index` names or, without it, consecutive ones.
 struct Chosen {
     const Index* index;

@@ -144,13 +144,14 @@ template <class T> class SparsePairs final : public Pairs<T> {
                     if (place_[s.indices[p]] >= 0) memory[i * popular + place_[s.indices[p]]] = value(s, p);
         };
         copy(x_, popular_x_);
-        copy(z_, popular_z_);
-        popular_ = bind_dense(dense(popular_x_, x_.rows), dense(popular_z_, z_.rows),
+        const bool one = same(x_, z_);
+        if (!one) copy(z_, popular_z_);
+        popular_ = bind_dense(dense(popular_x_, x_.rows), dense(one ? popular_x_ : popular_z_, z_.rows),
                               Formula{squares() ? Pair::dot : formula_.pair, {}, 0.0}, Frame{});
     }
-    static Source<double> dense(const std::vector<double>& memory, Index rows) {
+    Source<double> dense(const std::vector<double>& memory, Index rows) const {
         Source<double> source;
-        source.rows = rows, source.columns = source.row_stride = rows > 0 ? Index(memory.size()) / rows : 0;
+        source.rows = rows, source.columns = source.row_stride = x_.columns - rest_;
         source.data = memory.data(), source.column_stride = 1;
         return source;
     }

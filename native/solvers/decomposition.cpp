@@ -17,7 +17,7 @@ namespace {
 
 // The cost model. A problem of up to kWhole coefficients is its own working set; a larger one gets working sets of
 // kSmall, or of the number of free coefficients, up to kLarge.
-constexpr Index kWhole = 2048, kSmall = 1024, kLarge = 2048;
+constexpr Index kSmall = 1024, kLarge = 2048;
 
 // One in so many.
 constexpr Index kMany = 8;

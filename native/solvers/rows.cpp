@@ -72,15 +72,18 @@ Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& prob
     : gram_(gram) {
     std::map<std::pair<Index, Index>, int> uses;
     const auto all = std::size_t(gram.size());
-    const bool whole = !gram.all().narrow() && problems.size() > 1 && all * all * sizeof(T) <= budget;
-    if (whole)
-        uses[{0, gram.size()}] = 2;
-    else
-        for (const Problem* problem : problems) {
-            std::vector<Index> samples;
-            for (Index p = 0; p < problem->count; ++p) samples.push_back(problem->sample_of(p));
-            for (const Range& r : runs(samples)) ++uses[{r.first + r.shift, r.last + r.shift}];
-        }
+    Index read = 0;
+    for (const Problem* problem : problems) {
+        if (problem->count > kWhole) continue;
+        std::vector<Index> samples;
+        for (Index p = 0; p < problem->count; ++p) samples.push_back(problem->sample_of(p));
+        const std::vector<Range> pieces = runs(samples);
+        if (pieces.size() > kPieces) continue;
+        for (const Range& r : pieces) ++uses[{r.first + r.shift, r.last + r.shift}];
+        read += problem->count;
+    }
+    const bool whole = !gram.all().narrow() && read >= 2 * gram.size() && all * all * sizeof(T) <= budget;
+    if (whole) uses = {{{0, gram.size()}, 2}};
     for (const auto& [run, count] : uses) {
         const auto length = std::size_t(run.second - run.first);
         const std::size_t bytes = length * length * sizeof(T);

@@ -246,6 +246,36 @@ def test_many_samples_are_learned_in_float32_as_far_as_that_goes(tol, monkeypatc
     assert machine.n_iter_ < 0.5 * plain.n_iter_
 
 
+@pytest.mark.parametrize("settings", [{"precondition": 1}, {"cache_size": 1e-5}], ids=["one", "no memory"])
+def test_few_landmarks_are_enough_to_go_on(settings):
+    many = np.random.default_rng(0).standard_normal((2100, 2))
+    machine = KernelLMS(Gaussian(1.0), alpha=0.1, **settings).fit(many, np.sin(many[:, 0]))
+    assert machine.certificate_.converged
+
+
+def test_samples_of_which_float32_can_hold_no_matrix():
+    many = 3e4 * np.random.default_rng(0).standard_normal((2100, 2))
+    with pytest.warns(ConvergenceWarning):
+        machine = KernelLMS(Polynomial(4), alpha=1.0, max_iter=3).fit(many, many[:, 0] / 3e4)
+    assert np.isfinite(machine.predict(many)).all()
+
+
+def test_samples_that_are_all_zero():
+    machine = KernelLMS("linear").fit(np.zeros((2100, 2)), np.arange(2100.0))
+    assert (machine.predict(np.ones((1, 2))) == 0).all()
+
+
+def test_early_stopping_ends_no_earlier_for_float32():
+    many = np.random.default_rng(0).standard_normal((2100, 3))
+    passes = [
+        KernelLMS(Gaussian(1.0), alpha=0.1, tol=tol, early_stopping=True, n_iter_no_change=1000, random_state=0)
+        .fit(many, np.sin(many).sum(axis=1))
+        .n_iter_
+        for tol in (1e-6, 1e-8)
+    ]
+    assert passes[0] < passes[1]
+
+
 def test_a_preconditioner_saves_passes():
     plain, fast = (KernelLMS(Gaussian(3.0), alpha=0.01, precondition=p, tol=1e-6).fit(X, y) for p in (0, 100))
     assert fast.n_iter_ < 0.5 * plain.n_iter_

@@ -143,11 +143,11 @@ def test_ctrl_c_returns_at_once_with_what_there_is(n):
     begun = threading.Event()
 
     def tell(progress):
-        if progress.steps > 0 or n < 2048:  # a problem that is one block has nothing to tell before it is solved
+        if progress.iterations > 0 or n < 2048:  # a problem that is one block has nothing to tell before it is solved
             begun.set()
 
     def interrupt():
-        begun.wait()
+        begun.wait(60)
         time.sleep(0.5)
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)

@@ -123,8 +123,10 @@ class Gram:
 
     @cached_property
     def single(self) -> Gram:
-        """The same matrix computed in float32, or this one if that gains nothing."""
+        """The same matrix computed in float32, or this one if that gains nothing or is beyond its range."""
         if self.dtype == np.float32 or not self.pairs.fits_single():
+            return self
+        if not np.abs(self.diag()).max(initial=0.0) < np.finfo(np.float32).max:  # it bounds what is off it
             return self
         return Gram(self.kernel, self.samples.astype(np.float32), self.budget)
 

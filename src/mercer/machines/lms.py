@@ -280,8 +280,9 @@ class KernelLMS(LeastMeanSquares):
         As in :class:`LMS`. A batch needs the memory of batch_size rows of K.
     precondition : "auto" or int, default="auto"
         The number of landmarks, samples in whose span all directions are made to learn at the same pace; then ten to
-        thirty passes come as close to the optimum as is of use. "auto": none for fewer than 2,000 samples, for batches
-        or for a given step; else ten times the root of their number.
+        thirty passes come as close to the optimum as is of use. "auto": none for fewer than 2,000 samples, for
+        batches, for a given step or for a kernel not known to be positive semi-definite; else ten times the root of
+        their number, or fewer if cache_size is small.
     cache_size : float, default=200
         Megabytes within which the whole kernel matrix is kept. Beyond, it is computed anew for every product.
 

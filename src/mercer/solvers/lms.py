@@ -172,7 +172,8 @@ class LMS:
         a, f = np.zeros_like(target.y), np.zeros_like(target.y)
         try:
             for stage in (space,) if rough is space else (rough, space):
-                path.begin(stage.rounding(), AIM * self.tol if stage is space else max(AIM * self.tol, ROUGH))
+                last = stage is space
+                path.begin(stage.rounding(), AIM * self.tol if last else max(AIM * self.tol, ROUGH), last=last)
                 pace = None if pace is None else pace.within(cast(Coefficients, stage))
                 if self.batch is None:
                     self._whole(stage, target, pace, step, path, a, f)
@@ -278,9 +279,9 @@ class Path:
         #: a, f, e, K e, and after how many passes.
         self.seen: tuple[Vector, Vector, Vector, Vector, int] | None = None
 
-    def begin(self, noise: float, tol: float) -> None:
-        """From here on e'Ke is known up to ``noise`` e'e, and ``tol`` is to be reached."""
-        self.noise, self.tol = noise, tol
+    def begin(self, noise: float, tol: float, *, last: bool) -> None:
+        """From here on e'Ke is known up to ``noise`` e'e, and ``tol`` is to be reached; unless ``last``, more follows."""
+        self.noise, self.tol, self.last = noise, tol, last
 
     @property
     def ended(self) -> bool:
@@ -302,7 +303,7 @@ class Path:
         self.seen = a, f, e, Ke, len(self.errors)
         gap = self.target.gap(e, square)
         near = bool(self.target.reached(gap, square, self.first, self.tol).all())
-        self.stopped = near and self.target.held is not None
+        self.stopped = near and self.last and self.target.held is not None
         return near
 
     def passed(self, a: Vector, error: float, held: Vector | None) -> bool:

@@ -29,6 +29,8 @@ TURNS = 3
 EXPLAINED = 1e-3
 #: The eigenvalues of what landmarks leave, as a share of k(x, x).
 REST = 0.25
+#: A ridge that float32 can hold the root of.
+LEAST = float(np.finfo(np.float32).tiny)
 
 
 def how_many(rows: int, budget: int) -> int:
@@ -57,7 +59,7 @@ def landmarks(space: Coefficients, rows: Positions, count: int, random: Any) -> 
     left = np.ones(len(rows))
     some: Positions = np.empty(0, dtype=np.int64)
     for turn in range(1, TURNS + 1):
-        wanted = min(count * turn // TURNS - len(some), int(np.count_nonzero(left)))
+        wanted = min(-(-count * turn // TURNS) - len(some), int(np.count_nonzero(left)))
         if wanted > 0:
             some = np.union1d(some, random.choice(len(rows), wanted, replace=False, p=left / left.sum()))
         if turn < TURNS:
@@ -83,6 +85,7 @@ def factor(kernel: Kernel, some: Samples) -> Vector:
     pairs = kernel.bind(some, some)
     own = pairs.dense().astype(np.float64)
     ridge = max(1e-6, 10 * len(some) * float(np.finfo(pairs.dtype).eps)) * float(own.diagonal().max())
+    ridge = max(ridge, LEAST)  # all samples may be zero
     try:
         return np.asarray(np.linalg.cholesky(own + ridge * np.eye(len(some))))
     except np.linalg.LinAlgError:
@@ -108,7 +111,7 @@ class Nystrom:
         self.some, gram = some, space.source
         self.pairs = self._bound(space)
         self.lower = factor(gram.kernel, gram.samples.take(some))
-        self.mu = alpha + REST * float(np.mean(gram.diag()[some]))
+        self.mu = max(alpha + REST * float(np.mean(gram.diag()[some])), LEAST)
         moments, root = np.zeros((len(some), len(some))), np.sqrt(weight)[:, None]
         for rows in chunks(len(gram), len(some) * 8):
             block = self.pairs.block(rows, slice(0, len(some))) * root[rows]  # in float64
