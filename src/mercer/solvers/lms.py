@@ -280,7 +280,7 @@ class Path:
         self.seen: tuple[Vector, Vector, Vector, Vector, int] | None = None
 
     def begin(self, noise: float, tol: float, *, last: bool) -> None:
-        """From here on e'Ke is known up to ``noise`` e'e, and ``tol`` is to be reached; unless ``last``, more follows."""
+        """From here on e'Ke is known up to ``noise`` e'e, and ``tol`` to be reached; unless ``last``, more follows."""
         self.noise, self.tol, self.last = noise, tol, last
 
     @property
