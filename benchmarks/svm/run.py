@@ -18,10 +18,8 @@ from benchmarks.svm.worker import NO_DATA, Session
 
 #: Contestants of the growth curves; the others would double the hours.
 GROWING = ("mercer", "intelex", "scikit-learn")
-#: A fit of the memory row must stay below this, besides data + cache_size + 5 % and what every sample may take: some
-#: twenty numbers while it is solved, its place in the model, and its copy there if it is a support vector.
+#: A fit of the memory row must stay below this, besides data + cache_size + 5 %.
 CEILING = 2000.0
-BYTES_OF_A_SAMPLE = 400
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -159,7 +157,7 @@ def judged(session: Session, entry: Entry, row: Row) -> None:
         entry.note = "fell back to scikit-learn"
     if row.allowed_megabytes is not None:
         budget = found["base_megabytes"] + 1.05 * (found["data_megabytes"] + row.parameters["cache_size"] * 1.048576)
-        row.allowed_megabytes = min(CEILING, budget + 1e-6 * BYTES_OF_A_SAMPLE * row.rows)
+        row.allowed_megabytes = min(CEILING, budget)
 
 
 def merged(kept: list[Row], fresh: list[Row]) -> list[Row]:

@@ -137,6 +137,8 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
         }
         if (i < 0 || outcome.steps >= max_steps) return outcome;
         if ((outcome.steps & 4095) == 4095) poll();
+        // Both rows are there before anything moves: an interruption leaves no coefficient whose row is still to come.
+        const T *row_i = row(i), *row_j = row(j);
         const double before_i = a_[std::size_t(i)], before_j = a_[std::size_t(j)];
         double t;
         if (!advance(i, j, t)) {
@@ -149,7 +151,6 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
         // The ridge is on the diagonal alone; the scan below knows only K.
         slope_[i] -= T(problem_->ridge[which_[std::size_t(i)]] * double(di));
         slope_[j] -= T(problem_->ridge[which_[std::size_t(j)]] * double(dj));
-        const T *row_i = row(i), *row_j = row(j);
         top[0] = scan.step(stride_, slope_, di, row_i, dj, row_j, rise_[0]);
         if (groups == 2) top[1] = scan.largest(stride_, slope_, rise_[1]);
     }
