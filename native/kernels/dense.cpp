@@ -90,7 +90,7 @@ template <class T> class DensePairs final : public Pairs<T> {
             const Strip<T>& rows = packing_.rows(x_, which, count, scratch<T>().strip);
             for (Index c = s; c < strips; ++c) {
                 const Index j0 = c * strip, j1 = std::min(n, j0 + strip);
-                compute(rows, which, j0, j1, Target{out + r0 * stride, stride, j0, j1});
+                compute(rows, which, j0, j1, Target{out + r0 * stride, stride, j0, j1, false, c > s});
                 if (c > s) store_transposed(rows, j0, j1, out + j0 * stride + r0, stride);
             }
         });
@@ -119,7 +119,7 @@ template <class T> class DensePairs final : public Pairs<T> {
             T* seen = scratch<T>().seen.reserve(std::size_t(strip) * strip);
             for (Index j0 = first_column; j0 < last_column;) {
                 const Index j1 = std::min(last_column, (j0 / strip + 1) * strip);
-                compute(strip_rows, which, j0 / isa_.nr * isa_.nr, j1, Target{seen - j0, strip, j0, j1});
+                compute(strip_rows, which, j0 / isa_.nr * isa_.nr, j1, Target{seen - j0, strip, j0, j1, true});
                 visit(r0, count, j0, j1, seen, strip);
                 j0 = j1;
             }
@@ -145,12 +145,15 @@ template <class T> class DensePairs final : public Pairs<T> {
     struct Target {
         T* out;
         Index stride, j0, j1;
+        bool near = false;  // whether that memory is in a cache already
+        bool again = false; // whether the tiles are read again after they have been written there
     };
 
     T* panel(Index p) const { return packed_->panels.data() + p * packing_.depth() * isa_.nr; }
 
-    // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q)
-    // starts at (q * row panels + p) * mr * nr. A finished tile is written out at once, while the next is summed.
+    // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q) starts at
+    // (q * row panels + p) * mr * nr; or all of them in one place, if none is needed again. A finished tile is written
+    // out at once, while the next is summed.
     void compute(const Strip<T>& rows, Chosen which, Index base, Index j1, const Target& target) const {
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
@@ -158,6 +161,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         const auto tile = packing_.words() ? isa_.words.tile : isa_.tile[static_cast<int>(formula_.pair)];
         const auto listed = packing_.words() ? isa_.words.listed : isa_.listed;
         const Index *length = rows.length.data(), whole = packing_.depth();
+        const Index apart = target.again || whole > packing_.chunk() ? mr * nr : 0;
         Index k = 0;
         do { // once even without coordinates, so that the block is set
             const Index depth = std::min(packing_.chunk(), whole - k);
@@ -171,9 +175,9 @@ template <class T> class DensePairs final : public Pairs<T> {
                 for (Index p = 0; p < row_panels; ++p) {
                     for (Index at = p * share; at < std::min(bytes, (p + 1) * share); at += 64)
                         __builtin_prefetch(next + at, 0, 2);
-                    T* sums = block + ((q - q0) * row_panels + p) * mr * nr;
+                    T* sums = block + ((q - q0) * row_panels + p) * apart;
                     const int live = static_cast<int>(std::min<Index>(mr, rows.count - p * mr));
-                    if (last) claim(rows, p * mr, q * nr, live, target);
+                    if (last && !target.near) claim(rows, p * mr, q * nr, live, target);
                     const Index at = k * row_panels + p * depth;
                     const T *a = rows.panels.data() + at * mr, *b = panel(q) + k * nr;
                     if (length[p] >= 0)
@@ -202,8 +206,9 @@ template <class T> class DensePairs final : public Pairs<T> {
         const double most = double(rows.largest[p]) + double(packed_->largest[q]);
         if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
             return isa_.distances(live, row_squares, column_squares, step, end, sums);
-        if (isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, sums))
-            repair(rows, which, p, q, live, sums);
+        if (const unsigned suspects =
+                isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, sums))
+            repair(rows, which, p, q, suspects, sums);
         isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
     }
 
@@ -241,20 +246,23 @@ template <class T> class DensePairs final : public Pairs<T> {
         suspect_slope_ = T(room * slope), suspect_offset_ = T(offset < 0 ? offset / room : offset * room);
     }
 
-    // Computes the unreliable entries of a tile again, from differences of the samples themselves. Each is judged by
-    // its own squares, so that it does not depend on its neighbours.
-    void repair(const Strip<T>& rows, Chosen which, Index p, Index q, int live, T* tile) const {
+    // Computes the unreliable entries of a tile again, from differences of the samples themselves; they are in these
+    // rows of it. Each is judged by its own squares, so that it does not depend on its neighbours.
+    void repair(const Strip<T>& rows, Chosen which, Index p, Index q, unsigned suspects, T* tile) const {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
         const T* column_squares = packed_->squares.data() + q * nr;
         const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
         Originals originals(*this, q, columns);
-        for (Index place = p * isa_.mr; place < p * isa_.mr + live; ++place, tile += nr) {
+        for (; suspects != 0; suspects &= suspects - 1) {
+            const int i = std::countr_zero(suspects);
+            const Index place = p * isa_.mr + i;
             const T row_square = rows.squares.data()[place];
+            T* entries = tile + i * nr;
             for (int j = 0; j < columns; ++j) {
-                if (!(tile[j] < suspect_slope_ * (row_square + column_squares[j]) + suspect_offset_)) continue;
-                if (!(double(tile[j]) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
-                tile[j] = isa_.direct(d_, originals.x(which[rows.order[std::size_t(place)]]), originals.z(j), scale);
+                if (!(entries[j] < suspect_slope_ * (row_square + column_squares[j]) + suspect_offset_)) continue;
+                if (!(double(entries[j]) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
+                entries[j] = isa_.direct(d_, originals.x(which[rows.order[std::size_t(place)]]), originals.z(j), scale);
             }
         }
     }

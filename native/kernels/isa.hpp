@@ -39,8 +39,9 @@ template <class T> struct Isa {
     // tile[i][j] <- the steps applied to max(0, (rows[i] + columns[j]) - 2 tile[i][j])
     void (*distances)(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end,
                       T* tile);
-    // The same without steps, and whether one of the results is below slope (rows[i] + columns[j]) + offset.
-    bool (*suspects)(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile);
+    // The same without steps. Bit i of what it returns: whether one in row i is below slope (rows[i] + columns[j]) +
+    // offset.
+    unsigned (*suspects)(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile);
     // The same for panels of words, as many 16-bit integers as fit in the place of one T: exact. Sums are one or two
     // 32-bit integers in that place, until distances() makes them one T, times `unit`.
     struct Words {

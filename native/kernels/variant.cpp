@@ -422,23 +422,36 @@ template <class T> void apply(const Step* step, const Step* end, T* values, std:
     }
 }
 
-template <class T> bool suspects(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile) {
+template <class T>
+unsigned suspects(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile) {
     using S = Simd<T>;
     using V = typename S::V;
     constexpr int NR = kColumns<T>, L = S::lanes;
     const V c[2] = {S::load(column_squares), S::load(column_squares + L)};
     const V zero = S::splat(T(0)), a = S::splat(slope), b = S::splat(offset);
+    const auto any = [](typename S::I lanes) {
+        typename S::Int all = 0;
+        for (int l = 0; l < L; ++l) all |= lanes[l];
+        return all != 0;
+    };
     typename S::I found = S::splat_int(0);
-    for (int i = 0; i < rows; ++i, tile += NR)
+    for (int i = 0; i < rows; ++i)
         for (int j = 0; j < 2; ++j) {
-            const V squares = S::splat(row_squares[i]) + c[j], dot = S::load(tile + j * L);
+            T* at = tile + i * NR + j * L;
+            const V squares = S::splat(row_squares[i]) + c[j], dot = S::load(at);
             const V value = S::max(squares - (dot + dot), zero);
             found |= value < a * squares + b;
-            S::store(tile + j * L, value);
+            S::store(at, value);
         }
-    typename S::Int any = 0;
-    for (int l = 0; l < L; ++l) any |= found[l];
-    return any != 0;
+    if (!any(found)) return 0;
+    unsigned which = 0;
+    for (int i = 0; i < rows; ++i) {
+        const V square = S::splat(row_squares[i]);
+        const T* at = tile + i * NR;
+        const bool here = any((S::load(at) < a * (square + c[0]) + b) | (S::load(at + L) < a * (square + c[1]) + b));
+        which |= unsigned(here) << i;
+    }
+    return which;
 }
 
 // Rows of a tile at a time, each of two vectors.
