@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.kernels.base import Kernel
 from mercer.kernels.leaf import distance_pair
-from mercer.kernels.pairs import NativePairs, Pairs, Step, chunks
+from mercer.kernels.native import NativePairs
+from mercer.kernels.pairs import Pairs, Step, chunks
 from mercer.problem import Vector
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array

@@ -19,7 +19,7 @@ from mercer.kernels import (
     strings,
 )
 from mercer.kernels.alignments import BLOSUM62, BLOSUM_LETTERS
-from mercer.kernels.pairs import FeaturePairs
+from mercer.kernels.native import FeaturePairs
 from mercer.kernels.strings import DifferenceKernel
 
 from . import naive_strings

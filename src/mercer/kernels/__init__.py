@@ -7,19 +7,7 @@
 'psd'
 """
 
-from mercer.kernels.algebra import (
-    Centered,
-    Constant,
-    Exp,
-    Normalized,
-    OnColumns,
-    OnMap,
-    Power,
-    Product,
-    Scaled,
-    Sum,
-    exp,
-)
+from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum, exp
 from mercer.kernels.alignments import LocalAlignment, Subsequence, WeightedDegree
 from mercer.kernels.base import FeaturesError, Kernel, UnresolvedKernelError
 from mercer.kernels.bases import GaussianBasis, PolynomialBasis
@@ -34,27 +22,19 @@ from mercer.kernels.distances import (
     Mahalanobis,
     NegativeDistance,
 )
+from mercer.kernels.feature_space import Centered, Normalized
 from mercer.kernels.given import Custom, Precomputed
 from mercer.kernels.graphs import EdgeHistogram, Graphlet, RandomWalk, ShortestPath, VertexHistogram, WeisfeilerLehman
 from mercer.kernels.histograms import Categorical, Chi2, Delta, Hellinger, Intersection, JensenShannon
 from mercer.kernels.images import SetKernel, SpatialPyramid
 from mercer.kernels.maps import L1Normalized, Lift, Map, Monomials, Polar, Quadratic, Squares
 from mercer.kernels.named import named_kernel
+from mercer.kernels.on import OnColumns, OnMap
 from mercer.kernels.repair import Repaired, repair
+from mercer.kernels.stationary import Gaussian, Laplacian, Matern, RationalQuadratic
 from mercer.kernels.strings import GappedKmer, Mismatch, Segment, Spectrum
 from mercer.kernels.trees import PartialTree, SubsetTree, Subtree
-from mercer.kernels.vectors import (
-    Cosine,
-    FeatureMap,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Matern,
-    Polynomial,
-    PowerSeries,
-    RationalQuadratic,
-    Sigmoid,
-)
+from mercer.kernels.vectors import Cosine, FeatureMap, Linear, Polynomial, PowerSeries, Sigmoid
 
 __all__ = [
     "L1",

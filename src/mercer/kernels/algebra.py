@@ -1,13 +1,14 @@
-"""The algebra of kernels: what is made of kernels by ``+``, ``*``, ``**``, ``exp`` and the methods of ``Kernel``.
+"""The algebra of kernels: what is made of kernels by ``+``, ``*``, ``**`` and ``exp``.
 
-Each class here is one operation. It says what the operation does to values, diagonal, features and validity.
+Each class here is one operation. It says what the operation does to values, diagonal, features and validity. The
+methods of ``Kernel`` make two more kinds: ``mercer.kernels.feature_space`` and ``mercer.kernels.on``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
-from mercer.kernels.base import FeaturesError, Kernel, Validity, number
+from mercer.kernels.base import Kernel, Validity, number
 from mercer.kernels.collapse import Collapsed, segments
-from mercer.kernels.pairs import Bordered, Combined, FunctionPairs, Pairs, step
-from mercer.samples import Samples, SparseVectors, Vectors, as_samples
+from mercer.kernels.pairs import Combined, FunctionPairs, Pairs, step
+from mercer.samples import Samples
 from mercer.samples.base import Array
 
 
@@ -201,12 +202,6 @@ def beside(features: list[Any]) -> Any:
     return np.hstack(features)
 
 
-def scaled_rows(features: Any, factors: NDArray[np.float64]) -> Any:
-    """Feature vectors, each multiplied by its factor."""
-    by: Any = sp.diags_array(factors).tocsr() if sp.issparse(features) else None
-    return features * factors[:, None] if by is None else by @ features
-
-
 class OfOne(Kernel):
     """A kernel made of one other, its field ``inner``."""
 
@@ -334,162 +329,3 @@ def exp(k: Kernel) -> Kernel:
     if not isinstance(k, Kernel):
         raise TypeError(f"mercer.kernels.exp takes a kernel but got a {type(k).__name__}; for numbers use numpy.exp")
     return Exp(k)
-
-
-@dataclass(frozen=True, repr=False)
-class Normalized(OfOne):
-    """k(x, z) / sqrt(k(x, x) k(z, z)), made by ``k.normalized()``."""
-
-    inner: Kernel
-
-    @property
-    def validity(self) -> Validity:
-        return "psd" if self.inner.validity == "psd" else "unknown"
-
-    def inverse_norms(self, x: Samples) -> NDArray[np.float64]:
-        squares = np.asarray(self.inner.diag_of(x), dtype=np.float64)
-        if (squares < 0).any():
-            worst = int(squares.argmin())
-            raise ValueError(
-                f"{self} needs k(x, x) >= 0 but it is {squares[worst]:g} at sample {worst}; "
-                f"{self.inner} is not positive semi-definite"
-            )
-        with np.errstate(divide="ignore"):
-            return np.where(squares > 0, 1 / np.sqrt(squares), 0.0)
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        of_x = self.inverse_norms(x)
-        of_z = of_x if x is z else self.inverse_norms(z)
-        diagonal = np.sign(of_x) if x is z else None
-        return self.inner.bind(x, z).multiplied(of_x, of_z, diagonal)
-
-    def diag_of(self, x: Samples) -> Array:
-        return np.sign(self.inverse_norms(x))
-
-    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
-        f = self.inner.collapse(z, V * self.inverse_norms(z)[:, None], starts)
-        return None if f is None else lambda x: f(x) * self.inverse_norms(x)[:, None, None]
-
-    def features_of(self, x: Samples) -> Any:
-        return scaled_rows(self.inner.features_of(x), self.inverse_norms(x))
-
-    def __repr__(self) -> str:
-        return f"{operand(self.inner)}.normalized()"
-
-
-@dataclass(frozen=True, repr=False)
-class Centered(OfOne):
-    """<phi(x) - m, phi(z) - m> with m the mean of phi over reference samples, made by ``k.centered()``."""
-
-    inner: Kernel
-    reference: Samples | None = None
-
-    @property
-    def pending(self) -> str:
-        return "the mean of .centered()" if self.reference is None else self.inner.pending
-
-    def resolve_own(self, x: Samples) -> Kernel:
-        return self if self.reference is not None else Centered(self.inner, x.copy())
-
-    @property
-    def validity(self) -> Validity:
-        return "psd" if self.inner.validity in ("psd", "cpd") else "unknown"
-
-    @cached_property
-    def reference_means(self) -> NDArray[np.float64]:
-        """The mean of k(x, .) over the reference samples, for x each of them; found once, as it costs all pairs."""
-        assert self.reference is not None
-        return self.mean_rows(self.reference)
-
-    def mean_rows(self, x: Samples) -> NDArray[np.float64]:
-        assert self.reference is not None
-        n = len(self.reference)
-        return np.asarray(self.inner.bind(x, self.reference).product(np.full(n, 1 / n)), dtype=np.float64)
-
-    def means(self, x: Samples) -> NDArray[np.float64]:
-        """The mean of k(x, .) over the reference samples, less half the mean of those means."""
-        known = len(x) == len(self.reference_means) and x == self.reference
-        of_x = self.reference_means if known else self.mean_rows(x)
-        return np.asarray(of_x - self.reference_means.mean() / 2)
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        of_x = self.means(x)
-        return Bordered(self.inner.bind(x, z), of_x, of_x if x is z else self.means(z), np.add, np.subtract)
-
-    def diag_of(self, x: Samples) -> Array:
-        return np.asarray(self.inner.diag_of(x) - 2 * self.means(x))
-
-    def features_of(self, x: Samples) -> Array:
-        assert self.reference is not None
-        if isinstance(x, SparseVectors):
-            x = Vectors(x.dense())
-        if sp.issparse(self.inner.features_of(x.take(np.arange(1)))):
-            raise FeaturesError(f"the features of {self.inner} are sparse, and those of {self} would not be")
-        mean = np.asarray(self.inner.features_of(self.reference).mean(axis=0)).ravel()
-        return np.asarray(self.inner.features_of(x) - mean)
-
-    def __repr__(self) -> str:
-        return f"{operand(self.inner)}.centered()"
-
-
-class Through(OfOne):
-    """The kernel of something made of the samples; a subclass says what in ``seen_by``."""
-
-    @property
-    def validity(self) -> Validity:
-        return self.inner.validity
-
-    def samples(self, X: Any) -> Samples:
-        return as_samples(X)
-
-    def bind(self, x: Samples, z: Samples) -> Pairs:
-        seen = self.seen_by(self.inner, x)
-        return self.inner.bind(seen, seen if x is z else self.seen_by(self.inner, z))
-
-    def diag_of(self, x: Samples) -> Array:
-        return self.inner.diag_of(self.seen_by(self.inner, x))
-
-    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
-        f = self.inner.collapse(self.seen_by(self.inner, z), V, starts)
-        return None if f is None else lambda x: f(self.seen_by(self.inner, x))
-
-    def features_of(self, x: Samples) -> Array:
-        return self.inner.features_of(self.seen_by(self.inner, x))
-
-
-@dataclass(frozen=True, repr=False)
-class OnColumns(Through):
-    """The kernel of some columns, made by ``k.on("column")`` or ``k.on(["a", "b"])``."""
-
-    inner: Kernel
-    columns: Any
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.columns, (str, int, np.integer)):
-            object.__setattr__(self, "columns", tuple(self.columns))
-
-    def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return x.seen_by(child, self.columns)
-
-    def __repr__(self) -> str:
-        columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns
-        return f"{operand(self.inner)}.on({columns!r})"
-
-
-@dataclass(frozen=True, repr=False)
-class OnMap(Through):
-    """The kernel of a map's values, made by ``k.on(map)``; the map takes and returns whole arrays."""
-
-    inner: Kernel
-    map: Any
-
-    def samples(self, X: Any) -> Samples:
-        door = getattr(self.map, "samples", as_samples)  # a map of objects may have a door of its own
-        samples: Samples = door(X)
-        return samples
-
-    def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return child.samples(self.map(x.content()))
-
-    def __repr__(self) -> str:
-        return f"{operand(self.inner)}.on({self.map!r})"

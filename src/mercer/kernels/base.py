@@ -1,7 +1,8 @@
 """What a kernel is: an immutable value that compares samples, k(X, Z).
 
 It knows whether it is positive semi-definite by construction, and can be added, multiplied and so on, which makes
-the kernels of ``mercer.kernels.algebra``. Whatever depends on data is found by ``resolve(X)``.
+the kernels of ``mercer.kernels.algebra``, ``feature_space`` and ``on``. Whatever depends on data is found by
+``resolve(X)``.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ class Kernel:
         return self.features_of(x).astype(x.dtype, copy=False)
 
     # -- algebra ----------------------------------------------------------------------------------------------
-    # The composed kernels are kernels, so their module needs this one first; it is imported when it is used.
+    # The composed kernels are kernels, so their modules need this one first; they are imported when they are used.
 
     def __add__(self, other: Kernel | float) -> Kernel:
         from mercer.kernels.algebra import added
@@ -190,7 +191,7 @@ class Kernel:
         array([[1. , 0.9],
                [0.9, 1. ]])
         """
-        from mercer.kernels.algebra import Normalized
+        from mercer.kernels.feature_space import Normalized
 
         return Normalized(self)
 
@@ -201,7 +202,7 @@ class Kernel:
         >>> float(abs(Linear().centered().resolve(X)(X).sum(axis=0)).max()) < 1e-12
         True
         """
-        from mercer.kernels.algebra import Centered
+        from mercer.kernels.feature_space import Centered
 
         return Centered(self)
 
@@ -211,7 +212,7 @@ class Kernel:
         >>> Linear().on([0, 2])([[1.0, 5.0, 2.0]])
         array([[5.]])
         """
-        from mercer.kernels.algebra import OnColumns, OnMap
+        from mercer.kernels.on import OnColumns, OnMap
 
         return OnMap(self, what) if callable(what) else OnColumns(self, what)
 

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.kernels.base import UnresolvedKernelError
 from mercer.kernels.leaf import integer, inverse_square, positive
 from mercer.kernels.maps import Map, products
-from mercer.kernels.vectors import Gaussian
+from mercer.kernels.stationary import Gaussian
 from mercer.samples import Vectors, as_samples
 from mercer.samples.base import Array
 

@@ -19,7 +19,8 @@ from scipy.signal import fftconvolve
 
 from mercer import _native
 from mercer._native import Pair
-from mercer.kernels.pairs import NativePairs, chunks
+from mercer.kernels.native import NativePairs
+from mercer.kernels.pairs import chunks
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
-from mercer.kernels.pairs import FeaturePairs, Pairs
+from mercer.kernels.native import FeaturePairs
+from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
 from mercer.samples.structured import Structured

@@ -15,7 +15,8 @@ from mercer import _native
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.explicit import Described, ExplicitKernel, sparse_rows
 from mercer.kernels.leaf import integer, positive
-from mercer.kernels.pairs import ObjectPairs, Pairs
+from mercer.kernels.native import ObjectPairs
+from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
 from mercer.samples.graphs import Graphs, as_graphs

@@ -12,7 +12,8 @@ from mercer._native import Op, Pair
 from mercer.kernels.base import Validity
 from mercer.kernels.collapse import Collapsed, knots, table
 from mercer.kernels.leaf import InnerProduct, Unit, VectorKernel, integer, vectors
-from mercer.kernels.pairs import NativePairs, Pairs, Step, step
+from mercer.kernels.native import NativePairs
+from mercer.kernels.pairs import Pairs, Step, step
 from mercer.samples import Objects, Samples, SparseVectors, Table, Vectors
 from mercer.samples.base import Array
 from mercer.samples.table import codes

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from mercer._native import Pair
 from mercer.kernels.base import Kernel
 from mercer.kernels.collapse import Collapsed, weights
-from mercer.kernels.pairs import NativePairs, Pairs, Step
+from mercer.kernels.native import NativePairs
+from mercer.kernels.pairs import Pairs, Step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 

@@ -8,7 +8,8 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.distances import Chi2Distance, Exponential, NegativeDistance
 from mercer.kernels.given import Custom, Precomputed
 from mercer.kernels.leaf import positive
-from mercer.kernels.vectors import Cosine, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from mercer.kernels.stationary import Gaussian, Laplacian
+from mercer.kernels.vectors import Cosine, Linear, Polynomial, Sigmoid
 
 NAMES = (
     "additive_chi2",

@@ -1,6 +1,7 @@
 """A kernel bound to two sets of samples: the matrix k(x_i, z_j), computed block by block and never stored.
 
-Kernels make these with ``kernel.bind(X, Z)``; Gram matrices and expansions only ever ask them for blocks.
+Kernels make these with ``kernel.bind(X, Z)``; Gram matrices and expansions only ever ask them for blocks. Here is what
+all pairs share, what is made of other pairs, and pairs that Python fills; ``mercer.kernels.native`` holds the others.
 """
 
 from __future__ import annotations
@@ -15,9 +16,7 @@ from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.memory import empty
-from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
-from mercer.threads import in_order
 
 #: Rows of a matrix: a contiguous range, or positions in any order.
 Rows = slice | NDArray[np.int64]
@@ -170,137 +169,6 @@ class Pairs(ABC):
             some = part(rows, within)
             inner.fill(out[within], some, columns)
             change(out[within], some, columns)
-
-
-class BoundPairs(Pairs):
-    """Pairs whose blocks the native core fills."""
-
-    @property
-    def bound(self) -> Any:
-        """The core's object; made when the first block is wanted."""
-        raise NotImplementedError(f"{type(self).__name__} must bind itself to the native core")
-
-    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
-        if isinstance(rows, slice):
-            self.bound.fill(None, rows.start, columns.start, out)
-        else:
-            self.bound.fill(np.ascontiguousarray(rows, dtype=np.int64), 0, columns.start, out)
-
-    def fill_symmetric(self, out: Array) -> None:
-        self.bound.fill_symmetric(out)
-
-
-class NativePairs(BoundPairs):
-    """A formula of the native engine: a reduction over coordinates, then elementwise steps, fused."""
-
-    def __init__(
-        self,
-        x: Vectors | SparseVectors,
-        z: Vectors | SparseVectors,
-        pair: _native.Pair,
-        steps: Sequence[Step],
-        rate: float = 0.0,
-        scale: NDArray[np.float64] | None = None,
-    ) -> None:
-        super().__init__((len(x), len(z)), np.result_type(x.dtype, z.dtype), x is z)
-        self.x, self.z, self.pair, self.steps, self.rate, self.scale = x, z, pair, tuple(steps), rate, scale
-        self._bound: Any = None
-
-    def then(self, *steps: Step) -> NativePairs:
-        return NativePairs(self.x, self.z, self.pair, (*self.steps, *steps), self.rate, self.scale)
-
-    @property
-    def bound(self) -> Any:
-        if self._bound is None:  # packing the data waits until the first block is wanted
-            x = self.x.astype(self.dtype)
-            z = x if self.same else self.z.astype(self.dtype)
-            formula = _native.Formula(self.pair, self.steps, self.rate)
-            x_rows = x.rows()
-            self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, self.shift(), self.scale)
-        return self._bound
-
-    def share(self, other: Pairs) -> None:
-        """Takes over the packed columns of another, which must be bound to the same samples by the same kernel."""
-        if self._bound is None and isinstance(other, NativePairs) and other.dtype == self.dtype:
-            self._bound = other.bound.with_rows(self.x.astype(self.dtype).rows())
-
-    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
-        out = np.empty((self.shape[0], len(starts), V.shape[1]))
-        self.bound.product(np.ascontiguousarray(V, dtype=np.float64), starts, out)
-        return out
-
-    def each(self, task: Callable[[Any], Any], items: Sequence[Any], use: Callable[[Any, Any], None]) -> None:
-        """The same in several threads, as no Python is called and an item does not take long."""
-        if len(items) < 2:
-            return super().each(task, items, use)
-        self.bound  # noqa: B018  made once, by this thread
-        in_order(task, items, use)
-
-    def shift(self) -> NDArray[np.float64] | None:
-        """The point that squared distances are taken around, so that less of them cancels."""
-        return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
-
-    def fits_single(self) -> bool:
-        """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""
-        squares = float(self.z.squares().max(initial=0.0))
-        numbers = [abs(x) for _, a, b, c in self.steps for x in (a, b, *c) if x]
-        return squares < 1e30 and all(1e-30 < x < 1e30 for x in numbers)
-
-    def largest(self) -> float:
-        """A bound on the size of the reduction, before the steps; infinity where none is at hand."""
-        if self.pair == _native.Pair.dot and self.scale is None:
-            return float(self.z.squares().max(initial=0.0))
-        if self.pair == _native.Pair.intersection:
-            return float(self.z.totals().max(initial=0.0))
-        return np.inf
-
-
-class FeaturePairs(NativePairs):
-    """Inner products of explicit sparse features, counted from objects. Scales, norms and sums join the features.
-
-    So what is composed of such kernels is one matrix product of the native engine, which the solvers know.
-    """
-
-    x: SparseVectors
-    z: SparseVectors
-
-    def __init__(self, x: SparseVectors, z: SparseVectors) -> None:
-        super().__init__(x, z, _native.Pair.dot, [])
-
-    def then(self, *steps: Step) -> NativePairs:
-        (op, a, b, _), *more = steps
-        if op == _native.Op.affine and a >= 0 and b == 0:
-            root = np.full(self.shape[0], np.sqrt(a)), np.full(self.shape[1], np.sqrt(a))
-            scaled = self.multiplied(*root, None)
-            return scaled.then(*more) if more else scaled
-        return super().then(*steps)
-
-    def multiplied(
-        self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
-    ) -> FeaturePairs:
-        x = self.x.multiplied(of_x)
-        return FeaturePairs(x, x if self.same else self.z.multiplied(of_z))
-
-    def plus(self, others: Sequence[Pairs]) -> Pairs:
-        alike = [other for other in others if isinstance(other, FeaturePairs) and other.same == self.same]
-        if len(alike) < len(others):
-            return super().plus(others)
-        x = self.x.beside([other.x for other in alike])
-        return FeaturePairs(x, x if self.same else self.z.beside([other.z for other in alike]))
-
-
-class ObjectPairs(BoundPairs):
-    """A native kernel that compares two objects at a time, in float64."""
-
-    dear = True
-
-    def __init__(self, bound: _native.ObjectPairs, shape: tuple[int, int], same: bool) -> None:
-        super().__init__(shape, np.float64, same)
-        self._bound = bound
-
-    @property
-    def bound(self) -> _native.ObjectPairs:
-        return self._bound
 
 
 class Stepped(Pairs):

@@ -17,7 +17,8 @@ from mercer._native import Pair
 from mercer.kernels.algebra import OfOne
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.histograms import Delta
-from mercer.kernels.pairs import NativePairs, Pairs
+from mercer.kernels.native import NativePairs
+from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 

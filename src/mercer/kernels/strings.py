@@ -24,7 +24,8 @@ from mercer.kernels.base import FeaturesError, Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.leaf import integer
 from mercer.kernels.maps import Map
-from mercer.kernels.pairs import BoundPairs, FeaturePairs, Pairs
+from mercer.kernels.native import BoundPairs, FeaturePairs
+from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, Sequences, SparseVectors, as_sequences
 from mercer.samples.base import Array
 

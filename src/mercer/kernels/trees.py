@@ -16,7 +16,8 @@ from mercer import _native
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.explicit import Described, ExplicitKernel
 from mercer.kernels.leaf import positive
-from mercer.kernels.pairs import ObjectPairs, Pairs
+from mercer.kernels.native import ObjectPairs
+from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
 from mercer.samples.trees import Trees, as_trees

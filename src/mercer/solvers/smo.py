@@ -17,7 +17,8 @@ import numpy as np
 
 from mercer import _native
 from mercer.gram import Gram
-from mercer.kernels.pairs import NativePairs, Pairs, StoredPairs
+from mercer.kernels.native import NativePairs
+from mercer.kernels.pairs import Pairs, StoredPairs
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers.certificate import Certificate, Solution, Task

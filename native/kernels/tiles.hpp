@@ -1,0 +1,115 @@
+// Tiles: a reduction over the coordinates of kRows samples and kColumns others, held in registers from the first
+// coordinate of a chunk to the last. This is where a kernel matrix spends its time. Part of variant.cpp, whose rule on
+// names holds here.
+#pragma once
+
+#include "kernels/reductions.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mercer::MERCER_ISA {
+
+template <class T> constexpr int kRows = MERCER_TILE_ROWS;
+template <class T> constexpr int kColumns = 2 * Simd<T>::lanes;
+
+template <class T, class Reduction, int R>
+void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
+    using S = Simd<T>;
+    using V = typename S::V;
+    constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
+    V c[R][2] = {};
+    if constexpr (requires {
+                      &Reduction::template add2<S, V>;
+                  }) { // coordinates in twos; a last single one beside zeros
+        for (std::ptrdiff_t k = 0; k < depth; k += 2) {
+            const bool both = k + 1 < depth;
+            V b0[2] = {S::load(b), S::load(b + L)};
+            V b1[2] = {both ? S::load(b + NR) : V{}, both ? S::load(b + NR + L) : V{}};
+#pragma GCC unroll 16
+            for (int i = 0; i < R; ++i) {
+                V a0 = S::splat(a[i]), a1 = S::splat(both ? a[MR + i] : T(0));
+                for (int j = 0; j < 2; ++j) c[i][j] = Reduction::template add2<S>(c[i][j], a0, b0[j], a1, b1[j]);
+            }
+            a += 2 * MR;
+            b += 2 * NR;
+        }
+    } else {
+        [[maybe_unused]] const V one = S::splat(kOne<T>);
+#pragma GCC unroll 4
+        for (std::ptrdiff_t k = 0; k < depth; ++k) {
+            V b0 = S::load(b), b1 = S::load(b + L);
+#pragma GCC unroll 16
+            for (int i = 0; i < R; ++i) {
+                V ai = S::splat(a[i]);
+                if constexpr (requires { &Reduction::template add_one<S, V>; }) {
+                    c[i][0] = Reduction::template add_one<S>(c[i][0], ai, b0, one);
+                    c[i][1] = Reduction::template add_one<S>(c[i][1], ai, b1, one);
+                } else {
+                    c[i][0] = Reduction::template add<S>(c[i][0], ai, b0);
+                    c[i][1] = Reduction::template add<S>(c[i][1], ai, b1);
+                }
+            }
+            a += MR;
+            b += NR;
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+        T* p = acc + i * NR;
+        if (!first) {
+            if constexpr (__is_same(Reduction, Linf)) {
+                c[i][0] = S::max(c[i][0], S::load(p));
+                c[i][1] = S::max(c[i][1], S::load(p + L));
+            } else {
+                c[i][0] = c[i][0] + S::load(p);
+                c[i][1] = c[i][1] + S::load(p + L);
+            }
+        }
+        S::store(p, c[i][0]);
+        S::store(p + L, c[i][1]);
+    }
+}
+
+template <class T>
+void listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first) {
+    using S = Simd<T>;
+    using V = typename S::V;
+    constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
+    V c[MR][2] = {};
+#pragma GCC unroll 2
+    for (std::ptrdiff_t k = 0; k < count; ++k, a += MR) {
+        const T* at = b + std::ptrdiff_t(which[k]) * NR;
+        const V b0 = S::load(at), b1 = S::load(at + L);
+#pragma GCC unroll 16
+        for (int i = 0; i < MR; ++i) {
+            const V ai = S::splat(a[i]);
+            c[i][0] = Dot::add<S>(c[i][0], ai, b0);
+            c[i][1] = Dot::add<S>(c[i][1], ai, b1);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < MR; ++i, acc += NR) {
+        S::store(acc, first ? c[i][0] : c[i][0] + S::load(acc));
+        S::store(acc + L, first ? c[i][1] : c[i][1] + S::load(acc + L));
+    }
+}
+
+// Reductions with add_one need more registers than a dot product; with 16 of them, half of a tile at a time fits.
+constexpr int kPass = MERCER_VECTOR_BYTES == 64 ? MERCER_TILE_ROWS : 3;
+
+// Panels are always MR wide, but only the live rows are computed: a single row costs a single row.
+template <class T, class Reduction, int R>
+void tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
+    if constexpr (R > 1) {
+        if (rows < R) return tile<T, Reduction, R - 1>(rows, depth, a, b, acc, first);
+    }
+    if constexpr (R > kPass && requires { &Reduction::template add_one<Simd<T>, typename Simd<T>::V>; }) {
+        tile_rows<T, Reduction, kPass>(depth, a, b, acc, first);
+        tile_rows<T, Reduction, R - kPass>(depth, a + kPass, b, acc + kPass * kColumns<T>, first);
+    } else {
+        tile_rows<T, Reduction, R>(depth, a, b, acc, first);
+    }
+}
+
+} // namespace mercer::MERCER_ISA

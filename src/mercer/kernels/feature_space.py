@@ -1,0 +1,123 @@
+"""Kernels of feature vectors brought to a common length or a common origin: ``k.normalized()`` and ``k.centered()``.
+
+Both need only k itself: lengths are roots of k(x, x), and the mean enters by the means of rows of k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.kernels.algebra import OfOne, operand
+from mercer.kernels.base import FeaturesError, Kernel, Validity
+from mercer.kernels.collapse import Collapsed
+from mercer.kernels.pairs import Bordered, Pairs
+from mercer.samples import Samples, SparseVectors, Vectors
+from mercer.samples.base import Array
+
+
+@dataclass(frozen=True, repr=False)
+class Normalized(OfOne):
+    """k(x, z) / sqrt(k(x, x) k(z, z)), made by ``k.normalized()``."""
+
+    inner: Kernel
+
+    @property
+    def validity(self) -> Validity:
+        return "psd" if self.inner.validity == "psd" else "unknown"
+
+    def inverse_norms(self, x: Samples) -> NDArray[np.float64]:
+        squares = np.asarray(self.inner.diag_of(x), dtype=np.float64)
+        if (squares < 0).any():
+            worst = int(squares.argmin())
+            raise ValueError(
+                f"{self} needs k(x, x) >= 0 but it is {squares[worst]:g} at sample {worst}; "
+                f"{self.inner} is not positive semi-definite"
+            )
+        with np.errstate(divide="ignore"):
+            return np.where(squares > 0, 1 / np.sqrt(squares), 0.0)
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        of_x = self.inverse_norms(x)
+        of_z = of_x if x is z else self.inverse_norms(z)
+        diagonal = np.sign(of_x) if x is z else None
+        return self.inner.bind(x, z).multiplied(of_x, of_z, diagonal)
+
+    def diag_of(self, x: Samples) -> Array:
+        return np.sign(self.inverse_norms(x))
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        f = self.inner.collapse(z, V * self.inverse_norms(z)[:, None], starts)
+        return None if f is None else lambda x: f(x) * self.inverse_norms(x)[:, None, None]
+
+    def features_of(self, x: Samples) -> Any:
+        return scaled_rows(self.inner.features_of(x), self.inverse_norms(x))
+
+    def __repr__(self) -> str:
+        return f"{operand(self.inner)}.normalized()"
+
+
+def scaled_rows(features: Any, factors: NDArray[np.float64]) -> Any:
+    """Feature vectors, each multiplied by its factor."""
+    by: Any = sp.diags_array(factors).tocsr() if sp.issparse(features) else None
+    return features * factors[:, None] if by is None else by @ features
+
+
+@dataclass(frozen=True, repr=False)
+class Centered(OfOne):
+    """<phi(x) - m, phi(z) - m> with m the mean of phi over reference samples, made by ``k.centered()``."""
+
+    inner: Kernel
+    reference: Samples | None = None
+
+    @property
+    def pending(self) -> str:
+        return "the mean of .centered()" if self.reference is None else self.inner.pending
+
+    def resolve_own(self, x: Samples) -> Kernel:
+        return self if self.reference is not None else Centered(self.inner, x.copy())
+
+    @property
+    def validity(self) -> Validity:
+        return "psd" if self.inner.validity in ("psd", "cpd") else "unknown"
+
+    @cached_property
+    def reference_means(self) -> NDArray[np.float64]:
+        """The mean of k(x, .) over the reference samples, for x each of them; found once, as it costs all pairs."""
+        assert self.reference is not None
+        return self.mean_rows(self.reference)
+
+    def mean_rows(self, x: Samples) -> NDArray[np.float64]:
+        assert self.reference is not None
+        n = len(self.reference)
+        return np.asarray(self.inner.bind(x, self.reference).product(np.full(n, 1 / n)), dtype=np.float64)
+
+    def means(self, x: Samples) -> NDArray[np.float64]:
+        """The mean of k(x, .) over the reference samples, less half the mean of those means."""
+        known = len(x) == len(self.reference_means) and x == self.reference
+        of_x = self.reference_means if known else self.mean_rows(x)
+        return np.asarray(of_x - self.reference_means.mean() / 2)
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        of_x = self.means(x)
+        return Bordered(self.inner.bind(x, z), of_x, of_x if x is z else self.means(z), np.add, np.subtract)
+
+    def diag_of(self, x: Samples) -> Array:
+        return np.asarray(self.inner.diag_of(x) - 2 * self.means(x))
+
+    def features_of(self, x: Samples) -> Array:
+        assert self.reference is not None
+        if isinstance(x, SparseVectors):
+            x = Vectors(x.dense())
+        if sp.issparse(self.inner.features_of(x.take(np.arange(1)))):
+            raise FeaturesError(f"the features of {self.inner} are sparse, and those of {self} would not be")
+        mean = np.asarray(self.inner.features_of(self.reference).mean(axis=0)).ravel()
+        return np.asarray(self.inner.features_of(x) - mean)
+
+    def __repr__(self) -> str:
+        return f"{operand(self.inner)}.centered()"

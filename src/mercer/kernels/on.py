@@ -1,0 +1,82 @@
+"""Kernels of a part or a picture of the samples: ``k.on("column")``, ``k.on(["a", "b"])`` and ``k.on(map)``.
+
+So kernels of single columns are added and multiplied to kernels of whole tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.kernels.algebra import OfOne, operand
+from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.collapse import Collapsed
+from mercer.kernels.pairs import Pairs
+from mercer.samples import Samples, as_samples
+from mercer.samples.base import Array
+
+
+class Through(OfOne):
+    """The kernel of something made of the samples; a subclass says what in ``seen_by``."""
+
+    @property
+    def validity(self) -> Validity:
+        return self.inner.validity
+
+    def samples(self, X: Any) -> Samples:
+        return as_samples(X)
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        seen = self.seen_by(self.inner, x)
+        return self.inner.bind(seen, seen if x is z else self.seen_by(self.inner, z))
+
+    def diag_of(self, x: Samples) -> Array:
+        return self.inner.diag_of(self.seen_by(self.inner, x))
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        f = self.inner.collapse(self.seen_by(self.inner, z), V, starts)
+        return None if f is None else lambda x: f(self.seen_by(self.inner, x))
+
+    def features_of(self, x: Samples) -> Array:
+        return self.inner.features_of(self.seen_by(self.inner, x))
+
+
+@dataclass(frozen=True, repr=False)
+class OnColumns(Through):
+    """The kernel of some columns, made by ``k.on("column")`` or ``k.on(["a", "b"])``."""
+
+    inner: Kernel
+    columns: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, (str, int, np.integer)):
+            object.__setattr__(self, "columns", tuple(self.columns))
+
+    def seen_by(self, child: Kernel, x: Samples) -> Samples:
+        return x.seen_by(child, self.columns)
+
+    def __repr__(self) -> str:
+        columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns
+        return f"{operand(self.inner)}.on({columns!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class OnMap(Through):
+    """The kernel of a map's values, made by ``k.on(map)``; the map takes and returns whole arrays."""
+
+    inner: Kernel
+    map: Any
+
+    def samples(self, X: Any) -> Samples:
+        door = getattr(self.map, "samples", as_samples)  # a map of objects may have a door of its own
+        samples: Samples = door(X)
+        return samples
+
+    def seen_by(self, child: Kernel, x: Samples) -> Samples:
+        return child.samples(self.map(x.content()))
+
+    def __repr__(self) -> str:
+        return f"{operand(self.inner)}.on({self.map!r})"

@@ -1,0 +1,58 @@
+"""Normalized and centred kernels: exact diagonals, means that vanish and are found once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer.kernels import Centered, Custom, Gaussian, Linear, Polynomial
+
+X = np.random.default_rng(4).standard_normal((12, 3))
+
+
+def test_normalized():
+    k = Polynomial(2, c=0).normalized()
+    A = np.vstack([X, np.zeros(3)])
+    K = k(A)
+    assert (np.diag(K) == [1.0] * 12 + [0.0]).all()
+    assert (K[-1] == 0).all()
+    assert (k.diag(A) == np.diag(K)).all()
+    with pytest.raises(ValueError, match="needs k") as info:
+        (-1 * Linear()).normalized()(X)
+    assert "not positive semi-definite" in str(info.value)
+
+
+def test_centered_rows_sum_to_zero():
+    k = Gaussian(1).centered().resolve(X)
+    assert np.abs(k(X).sum(axis=0)).max() < 1e-12
+    assert isinstance(k, Centered)
+    A = X + 0.5
+    np.testing.assert_allclose(k.diag(A), np.diag(k(A)), rtol=1e-12)
+    np.testing.assert_allclose(k(A, X), k(X, A).T, rtol=1e-12, atol=1e-15)
+
+
+def test_the_means_of_centered_are_found_once():
+    evaluated = []
+
+    def f(A, B):
+        evaluated.append(len(A) * len(B))
+        return A @ B.T
+
+    k = Custom(f).centered().resolve(X)
+    expected = Linear().centered().resolve(X)
+    np.testing.assert_allclose(k(X), expected(X), atol=1e-12)
+    evaluated.clear()
+    np.testing.assert_allclose(k(X[:1] + 1, X.copy()), expected(X[:1] + 1, X), atol=1e-12)
+    assert sum(evaluated) == 2 * len(X)  # k(x, X), and the mean of k(x, .)
+
+
+def test_centered_tables_may_hold_anything():
+    def f(a, b):
+        return float(a[0] @ b[0])
+
+    def table(values):
+        return pd.DataFrame({"x": list(values), "n": range(len(values))})
+
+    k = Custom(f, pairwise=True).on(["x", "n"]).centered().resolve(table(X))
+    expected = Linear().centered().resolve(X)
+    np.testing.assert_allclose(k(table(X)), expected(X), atol=1e-12)
+    np.testing.assert_allclose(k(table(X + 1), table(X)), expected(X + 1, X), atol=1e-12)
