@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ContextDecorator, ExitStack, contextmanager
 from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
@@ -85,21 +85,22 @@ class _Limits:
 _limits = _Limits()
 
 
-class CallsOfOneThread:
-    """Within it every call of BLAS and of the core keeps to the thread that makes it, for work shared out otherwise.
+class OfOneThread(ContextDecorator):
+    """Within it every call of BLAS, and of the core if it says so, keeps to the thread that makes it.
 
     A BLAS with threads of its own lets them wait busily for its next call, at the cost of everybody else's. Any number
     of threads may be within: the first sets the numbers, the last sets them back.
     """
 
-    def __init__(self) -> None:
-        self.lock, self.within, self.before = threading.Lock(), 0, ExitStack()
+    def __init__(self, *, core: bool) -> None:
+        self.core, self.lock, self.within, self.before = core, threading.Lock(), 0, ExitStack()
 
     def __enter__(self) -> None:
         with self.lock:
             if not self.within:
                 with ExitStack() as entered:
-                    entered.enter_context(limited(1))
+                    if self.core:
+                        entered.enter_context(limited(1))
                     entered.enter_context(libraries().limit(limits=1, user_api="blas"))
                     self.before = entered.pop_all()
             self.within += 1
@@ -117,7 +118,10 @@ def libraries() -> Any:
     return ThreadpoolController()
 
 
-calls_of_one_thread = CallsOfOneThread()
+#: For work that is shared out otherwise.
+calls_of_one_thread = OfOneThread(core=True)
+#: For short calls of BLAS between long ones of the core.
+blas_of_one_thread = OfOneThread(core=False)
 
 
 def in_order(task: Callable[[Item], Result], items: Iterable[Item], use: Callable[[Item, Result], None]) -> None:

@@ -27,6 +27,7 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.solvers.lanczos import Eigenpairs, Float, largest
 from mercer.solvers.lapack import eigh, largest_eigh
+from mercer.threads import blas_of_one_thread
 
 #: Up to this many samples the matrix is stored and decomposed as a whole ...
 DENSE_SAMPLES = 500
@@ -83,7 +84,8 @@ class Operator:
         some = samples.take(S)
         inner = type(self)(Gram(kernel, some, 0))
         C, start = inner.dense(), inner.about_zero(rng.standard_normal((len(S), width + GUARDS)))
-        U = largest(lambda V: np.asarray(C @ V), start, width, ROUGH, ROUGH_STEPS).vectors
+        with blas_of_one_thread:
+            U = largest(lambda V: np.asarray(C @ V), start, width, ROUGH, ROUGH_STEPS).vectors
         whole = kernel.bind(samples, some).product(U.astype(self.source.dtype, copy=False))
         return self.about_zero(np.asarray(whole, dtype=np.float64))
 

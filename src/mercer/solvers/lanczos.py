@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, eigh_tridiagonal
 
+from mercer.threads import blas_of_one_thread
+
 Float = NDArray[np.float64]
 Product = Callable[[Float], Float]
 
@@ -41,6 +43,7 @@ class Eigenpairs:
     converged: bool
 
 
+@blas_of_one_thread
 def ritz(basis: Float, images: Float, count: int) -> tuple[Float, Float, Float]:
     """The largest Ritz values of A on an orthonormal basis, given A @ basis; their vectors, and the images of those."""
     values, turn = eigh(basis.T @ images)
@@ -48,6 +51,7 @@ def ritz(basis: Float, images: Float, count: int) -> tuple[Float, Float, Float]:
     return values, basis @ turn, images @ turn
 
 
+@blas_of_one_thread
 def orthonormal(block: Float, against: Float, scale: float) -> Float:
     """An orthonormal basis of what a block adds to the span of orthonormal columns: none of what is small to scale."""
     block, triangle = np.linalg.qr(block - against @ (against.T @ block))
