@@ -1,0 +1,131 @@
+"""Kernels and data that all support vector machines take, and those that they refuse."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from mercer import SVC, OneClassSVM
+from mercer.kernels import Categorical, Custom, Gaussian, Linear, Polynomial, Precomputed
+from tests.machines.support import MACHINES, iris, small, values
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_a_kernel_by_name_as_object_as_function_and_as_matrix(cls):
+    machine, X, y, function = small(cls)
+    named = machine.set_params(kernel="rbf", gamma=0.125).fit(X, y)
+    expected = values(named, function, X)
+    assert named.kernel_ == Gaussian(gamma=0.125)
+    for kernel in (Gaussian(2.0), lambda A, B: Gaussian(2.0)(A, B), Custom(Gaussian(2.0))):
+        other = clone(machine).set_params(kernel=kernel).fit(X, y)
+        np.testing.assert_allclose(values(other, function, X), expected, atol=1e-6)
+    K = Gaussian(2.0)(X)
+    for kernel in ("precomputed", Precomputed()):
+        other = clone(machine).set_params(kernel=kernel).fit(K, y)
+        np.testing.assert_allclose(values(other, function, K), expected, atol=1e-6)
+        np.testing.assert_allclose(values(other, function, K[:7]), expected[:7], atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_float32_is_kept_and_sparse_agrees(cls):
+    machine, X, y, function = small(cls)
+    expected = values(machine.set_params(tol=1e-5).fit(X, y), function, X)
+    single = machine.fit(X.astype(np.float32), y)
+    assert single.support_vectors_.dtype == np.float32
+    np.testing.assert_allclose(values(single, function, X.astype(np.float32)), expected, atol=1e-3)
+    for dtype in (np.float32, np.float64):
+        sparse = machine.set_params(kernel="rbf", gamma=0.125).fit(sp.csr_array(X.astype(dtype)), y)
+        assert sparse.support_vectors_.dtype == dtype
+        np.testing.assert_allclose(values(sparse, function, sp.csr_matrix(X.astype(dtype))), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_frames_and_words(cls):
+    X, y = iris
+    frame = pd.DataFrame({"length": X[:100, 0], "kind": np.where(X[:100, 1] > 0, "wide", "slim")})
+    mixed = cls(kernel=Gaussian(1.0).on("length") * (1 + Categorical().on("kind"))).fit(frame, y[:100])
+    np.testing.assert_array_equal(mixed.feature_names_in_, ["length", "kind"])
+    assert list(mixed.support_vectors_.columns) == ["length", "kind"]
+    assert mixed.predict(frame[:3]).shape == (3,)
+    words = ["spam", "spa", "ham", "hamlet", "sparse", "shame"]
+    shared = Custom(lambda s, t: len(set(s) & set(t)), pairwise=True)
+    assert len(cls(kernel=shared).fit(words, [1, 1, 0, 0, 1, 0]).predict(["spas"])) == 1
+
+
+def test_parameters_of_kernels_can_be_searched():
+    X, y = iris
+    search = GridSearchCV(SVC(kernel=Gaussian(1.0)), {"kernel__sigma": [0.5, 2.0], "C": [1.0, 10.0]}, cv=3).fit(X, y)
+    assert search.best_estimator_.kernel == Gaussian(search.best_params_["kernel__sigma"])
+    assert cross_val_score(SVC(kernel=Precomputed()), Gaussian(1.0)(X), y, cv=3).mean() > 0.9
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_pickles(cls):
+    machine, X, y, function = small(cls)
+    again = pickle.loads(pickle.dumps(machine.fit(X, y)))
+    np.testing.assert_array_equal(values(again, function, X), values(machine, function, X))
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_a_fitted_machine_does_not_change_when_the_data_do(cls):
+    machine, X, y, function = small(cls)
+    changing = X.copy()
+    before = values(machine.fit(changing, y), function, X)
+    changing[:] = 0
+    np.testing.assert_array_equal(values(machine, function, X), before)
+
+
+def test_linear_kernel_objects_have_weights():
+    X, y = iris
+    machine = SVC(kernel=Linear(), decision_function_shape="ovo").fit(X, y)
+    np.testing.assert_allclose(X @ machine.coef_.T + machine.intercept_, machine.decision_function(X), atol=1e-10)
+    assert not hasattr(SVC(kernel=Polynomial(2)).fit(X, y), "coef_")
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_wrong_weights_are_refused_and_negative_ones_warn(cls):
+    machine, X, y, function = small(cls)
+    with pytest.raises(ValueError, match="incompatible shapes"):
+        machine.fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="NaN"):
+        machine.fit(X, y, sample_weight=np.full(len(y), np.nan))
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        machine.fit(X, y, sample_weight=np.zeros(len(y)))
+    weight = np.ones(len(y))
+    weight[::7] = 0
+    expected = values(machine.fit(X, y, sample_weight=weight), function, X)
+    weight[::14] = -1
+    with pytest.warns(UserWarning, match="negative weight"):
+        machine.fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(values(machine, function, X), expected)
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_wrong_data_are_refused(cls):
+    X, y = iris
+    machine = cls(kernel="linear")
+    with pytest.raises(NotFittedError):
+        machine.predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        machine.fit(np.where(X > 2, np.nan, X), y)
+    if cls is not OneClassSVM:
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            machine.fit(X, y[:-1])
+    machine.fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        machine.predict(X[:, :2])
+    with pytest.raises(ValueError, match="trained on dense data"):
+        machine.predict(sp.csr_array(X))
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        cls(kernel="precomputed").fit(sp.csr_array(X @ X.T), y)
+    with pytest.raises(ValueError, match="square"):
+        cls(kernel="precomputed").fit(X, y)
+    with pytest.raises(ValueError, match="returned shape"):
+        cls(kernel=lambda A, B: A).fit(X, y)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        cls(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, y)
