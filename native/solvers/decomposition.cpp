@@ -28,9 +28,14 @@ constexpr Index kLeastSteps = 20000, kStepsEach = 100;
 // Convex hulls closer than this, relative to the size of the samples, are not told apart.
 constexpr double kApart = 1e-5;
 
-// Of the budget, what is left for rows after the packed samples and a block.
-template <class T> std::size_t left(const Gram<T>& gram, std::size_t budget) {
-    const std::size_t taken = gram.bytes() + std::size_t(kLarge * kLarge) * sizeof(T);
+// Bytes that a coefficient takes in vectors: seven of its problem (problem.hpp, a and f), eight here and in rows.hpp, and
+// four while a working set is chosen.
+constexpr std::size_t kEach = (7 + 8 + 4) * sizeof(double);
+
+// Of the budget, what is left for rows after the packed samples, a block and the vectors.
+template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
+    const std::size_t taken =
+        gram.bytes() + std::size_t(kLarge * kLarge) * sizeof(T) + std::size_t(problem.count) * kEach;
     return budget > taken ? budget - taken : 0;
 }
 
@@ -39,7 +44,7 @@ template <class T> class Decomposition {
     Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
         : problem_(problem), total_(total), settings_(settings),
-          rows_(gram, problem, squares, left(gram, settings.budget)), a_(a), number_(number),
+          rows_(gram, problem, squares, left(gram, problem, settings.budget)), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0) {}
 
     // The product with the coefficients as they are.

@@ -62,6 +62,7 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
     task.bits = 64;
     Settings rest = settings;
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
+    if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
     add(task.solved,
         decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.begun, task.a, task.f, number));
     task.certificate = certify(problem, task.a, task.f, task.total);

@@ -164,7 +164,8 @@ template <class T> static void any_memory(Index d) {
         ->all()
         .fill_symmetric(matrix.data(), n);
     const Example example = problems::hinge(labels, 1);
-    const std::size_t row = std::size_t(n) * sizeof(T), taken = gram->bytes() + (sizeof(T) << 22); // by a block
+    const std::size_t row = std::size_t(n) * sizeof(T), taken =
+        gram->bytes() + (sizeof(T) << 22) + std::size_t(n) * 152; // by a block and vectors
     std::vector<double> values;
     Index computed = 0;
     for (std::size_t budget :
