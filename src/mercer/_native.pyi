@@ -130,6 +130,7 @@ def solve_linear_dense(
     tol: float,
     max_iterations: int,
     seed: int,
+    progress: Callable[[int, int, float, float, int], bool] | None,
 ) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool]]]: ...
 def solve_linear_sparse(
     values: NDArray[np.floating],
@@ -146,6 +147,7 @@ def solve_linear_sparse(
     tol: float,
     max_iterations: int,
     seed: int,
+    progress: Callable[[int, int, float, float, int], bool] | None,
 ) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool]]]: ...
 def perceptron_pass(
     rows: RowsF32 | RowsF64,

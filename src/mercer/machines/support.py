@@ -6,7 +6,6 @@ A machine says how its targets are read, which problems they pose and how the so
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import KernelMachine, precise, tell
+from mercer.machines.base import KernelMachine, precise, watch
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
@@ -167,14 +166,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _watch(self, context: Any) -> Callable[[Progress], bool | None] | None:
         """What tells scikit-learn's callbacks, and with ``verbose`` the user, how far the solver has come."""
-        watched = context is not None and hasattr(self, "_skl_callbacks")
-        if not (watched or self.verbose):
-            return None
-
-        def report(progress: Progress) -> bool:
-            return tell(self, context, "solve", line(progress), dataclasses.asdict(progress))
-
-        return report
+        return watch(self, context, line)
 
     # -- data -------------------------------------------------------------------------------------------------
 
