@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <tuple>
@@ -73,26 +74,35 @@ run(const mercer::Source<T>& source, double constant, const Task& task, const me
     return {nb::ndarray<nb::numpy, double>(data, {std::size_t(outputs), width}, owner), std::move(numbers)};
 }
 
+// A function of Python's, or None, as the solvers call it: from any thread.
+std::function<bool(const mercer::linear::Progress&)> reporter(const nb::object& progress) {
+    if (progress.is_none()) return {};
+    return [&progress](const mercer::linear::Progress& p) {
+        nb::gil_scoped_acquire gil;
+        return nb::cast<bool>(nb::bool_(progress(p.problem, p.iterations, p.violation, p.gap, p.active)));
+    };
+}
+
 template <class T> void bind_solve(nb::module_& m) {
     m.def(
         "solve_linear_dense",
         [](Dense<T> array, double constant, Values<double> target, Values<double> cost, Outputs outputs, double epsilon,
-           bool squared, bool primal, double tol, Index max_iterations, std::uint64_t seed) {
+           bool squared, bool primal, double tol, Index max_iterations, std::uint64_t seed, nb::object progress) {
             mercer::Source<T> source;
             source.rows = Index(array.shape(0));
             source.columns = source.row_stride = Index(array.shape(1));
             source.column_stride = 1;
             source.data = array.data();
             return run(source, constant, {target, cost, outputs, epsilon, squared},
-                       {primal, tol, max_iterations, seed});
+                       {primal, tol, max_iterations, seed, reporter(progress)});
         },
         "array"_a.noconvert(), "constant"_a, "target"_a, "cost"_a, "outputs"_a, "epsilon"_a, "squared"_a, "primal"_a,
-        "tol"_a, "max_iterations"_a, "seed"_a);
+        "tol"_a, "max_iterations"_a, "seed"_a, "progress"_a.none());
     m.def(
         "solve_linear_sparse",
         [](Values<T> values, Values<std::int32_t> indices, Values<Index> indptr, Index columns, double constant,
            Values<double> target, Values<double> cost, Outputs outputs, double epsilon, bool squared, bool primal,
-           double tol, Index max_iterations, std::uint64_t seed) {
+           double tol, Index max_iterations, std::uint64_t seed, nb::object progress) {
             mercer::Source<T> source;
             source.rows = Index(indptr.shape(0)) - 1;
             source.columns = columns;
@@ -100,10 +110,11 @@ template <class T> void bind_solve(nb::module_& m) {
             source.indices = indices.data();
             source.indptr = indptr.data();
             return run(source, constant, {target, cost, outputs, epsilon, squared},
-                       {primal, tol, max_iterations, seed});
+                       {primal, tol, max_iterations, seed, reporter(progress)});
         },
         "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "columns"_a, "constant"_a, "target"_a,
-        "cost"_a, "outputs"_a, "epsilon"_a, "squared"_a, "primal"_a, "tol"_a, "max_iterations"_a, "seed"_a);
+        "cost"_a, "outputs"_a, "epsilon"_a, "squared"_a, "primal"_a, "tol"_a, "max_iterations"_a, "seed"_a,
+        "progress"_a.none());
 }
 
 } // namespace

@@ -22,4 +22,5 @@ void bind_memory(nb::module_& m) {
             return nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {bytes}, owner);
         },
         "bytes"_a);
+    m.def("keep_at_most", &mercer::keep_at_most, "bytes"_a);
 }

@@ -107,12 +107,13 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         });
         return *all_;
     }
-    // Packed panels and, if the precision differs, a copy of the samples.
+    // Packed panels or lists, with their panels beside them, and, if the precision differs, a copy of the samples.
     std::size_t bytes() const override {
-        const auto entries =
-            std::size_t(source_.sparse() ? 3 * source_.indptr[source_.rows] : size() * source_.columns);
-        const std::size_t panels = entries * (frame_.grid ? sizeof(std::int16_t) : sizeof(T));
-        return panels + (std::is_same_v<T, S> ? 0 : entries * sizeof(T));
+        const auto n = std::size_t(size()), dense = n * std::size_t(source_.columns);
+        const auto entries = source_.sparse() ? std::size_t(source_.indptr[source_.rows]) : dense;
+        const std::size_t copy = std::is_same_v<T, S> ? 0 : entries * (source_.sparse() ? 2 : 1) * sizeof(T);
+        if (!layout_.lists) return dense * (frame_.grid ? sizeof(std::int16_t) : sizeof(T)) + copy;
+        return 2 * entries * sizeof(T) + 2 * n * std::size_t(layout_.panelled) * sizeof(double) + copy;
     }
     double cost() const override {
         double width = double(source_.columns);

@@ -51,7 +51,7 @@ struct Layout {
 // are in most samples.
 template <class T, class S>
 Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame);
-// Lists, whatever they cost.
+// Lists, whatever they cost. The panels beside them take at most five times the memory of the rows given.
 template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula);
 
 // The sources' memory must outlive the result. `x` and `z` may be the same rows. The frame is copied.

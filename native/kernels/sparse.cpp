@@ -23,12 +23,18 @@ constexpr Index kTile = 64;    // rows and columns copied together
 // coordinate of one pair in dense panels of this precision.
 constexpr double kMeet = 1.0, kFinish = 0.5;
 template <class T> constexpr double kDense = sizeof(T) == 4 ? 0.012 : 0.024;
+// Dense panels of popular coordinates take up to so many times the memory of the compressed rows.
+constexpr double kPanels = 5;
 
 // How many samples have each coordinate.
 template <class T> std::vector<double> counts(const Source<T>& s) {
     std::vector<double> result(std::size_t(s.columns), 0.0);
     for (Index p = s.indptr[0]; p < s.indptr[s.rows]; ++p) ++result[s.indices[p]];
     return result;
+}
+
+template <class T> double compressed_bytes(const Source<T>& s) {
+    return double(s.indptr[s.rows]) * (sizeof(T) + sizeof(*s.indices)) + double(s.rows) * sizeof(*s.indptr);
 }
 
 template <class T> bool same(const Source<T>& x, const Source<T>& z) {
@@ -318,17 +324,38 @@ template <class T> class SparsePairs final : public Pairs<T> {
     std::vector<std::vector<Posting>> postings_;
 };
 
+// How many pairs have each coordinate in common.
+template <class S> std::vector<double> meetings(const Source<S>& x, const Source<S>& z) {
+    std::vector<double> result = counts(x);
+    const std::vector<double> of_z = same(x, z) ? result : counts(z);
+    for (std::size_t k = 0; k < result.size(); ++k) result[k] *= of_z[k];
+    return result;
+}
+
+template <class S> Layout lists_of(const Source<S>& x, const Source<S>& z, const std::vector<double>& met) {
+    Layout layout = {true, std::vector<std::int32_t>(std::size_t(z.columns), -1)};
+    const bool one = same(x, z);
+    const double pairs = double(x.rows) * double(z.rows);
+    std::vector<Index> popular;
+    for (Index k = 0; k < Index(met.size()); ++k)
+        if (kMeet * met[k] > kDense<double> * pairs) popular.push_back(k);
+    // Samples are copied and then packed, those of x a strip at a time; but the choice is to be the same for z and x.
+    const double each = 2 * sizeof(double) * (double(z.rows) + (one ? 0.0 : double(x.rows)));
+    const double most = kPanels * (compressed_bytes(z) + (one ? 0.0 : compressed_bytes(x))) / each;
+    if (double(popular.size()) > most) { // those that save most
+        std::stable_sort(popular.begin(), popular.end(), [&](Index a, Index b) { return met[a] > met[b]; });
+        popular.resize(std::size_t(most));
+        std::sort(popular.begin(), popular.end());
+    }
+    for (Index k : popular) layout.place[k] = static_cast<std::int32_t>(layout.panelled++);
+    return layout;
+}
+
 } // namespace
 
+// The largest difference is found by merging: nothing is in panels then.
 template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula) {
-    Layout layout = {true, std::vector<std::int32_t>(std::size_t(z.columns), -1)};
-    if (formula.pair == Pair::linf) return layout;
-    const std::vector<double> of_x = counts(x), of_z = same(x, z) ? of_x : counts(z);
-    const double pairs = double(x.rows) * double(z.rows);
-    for (Index k = 0; k < z.columns; ++k)
-        if (kMeet * of_x[k] * of_z[k] > kDense<double> * pairs)
-            layout.place[k] = static_cast<std::int32_t>(layout.panelled++);
-    return layout;
+    return lists_of(x, z, formula.pair == Pair::linf ? std::vector<double>{} : meetings(x, z));
 }
 
 template <class T, class S>
@@ -338,11 +365,13 @@ Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formul
     const double n = double(x.rows), m = double(z.rows), d = double(z.columns);
     if (m * d * sizeof(T) > kLargest) return listed_layout(x, z, formula);
     if (formula.pair == Pair::linf) return {};
-    const std::vector<double> of_x = counts(x), of_z = same(x, z) ? of_x : counts(z);
-    double cost = kFinish * n * m;
-    for (Index k = 0; k < z.columns; ++k) cost += std::min(kMeet * of_x[k] * of_z[k], kDense<double> * n * m);
-    if (cost < (frame.grid ? 0.5 * kDense<float> : kDense<T>)*n * m * d) return listed_layout(x, z, formula);
-    return {};
+    const std::vector<double> met = meetings(x, z);
+    const Layout lists = lists_of(x, z, met);
+    double cost = kFinish * n * m + kDense<double> * n * m * double(lists.panelled);
+    for (Index k = 0; k < z.columns; ++k)
+        if (lists.place[k] < 0) cost += kMeet * met[k];
+    const double dense = (frame.grid ? 0.5 * kDense<float> : kDense<T>)*n * m * d;
+    return cost < dense ? lists : Layout{};
 }
 
 template <class T> std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula,

@@ -80,6 +80,27 @@ void Slab::release() {
     size_ = 0;
 }
 
+void keep_at_most(std::size_t bytes) {
+    std::lock_guard lock(g_mutex);
+    std::sort(g_kept.begin(), g_kept.end());
+    std::size_t excess = 0;
+    for (const auto& [size, data] : g_kept) excess += size;
+    excess -= std::min(excess, bytes);
+    // The ends of the largest: what does not fill its slab has left them untouched, so that they cost nothing.
+    for (std::size_t k = g_kept.size(); k-- > 0 && excess > 0;) {
+        const auto [size, data] = g_kept[k];
+#if defined(__linux__)
+        const std::size_t cut = std::min(size, (excess + kHugePage - 1) / kHugePage * kHugePage);
+        madvise(static_cast<char*>(data) + (size - cut), cut, MADV_DONTNEED);
+        excess -= std::min(excess, cut);
+#else
+        free_slab(data);
+        g_kept.pop_back();
+        excess -= std::min(excess, size);
+#endif
+    }
+}
+
 void drop_slabs() {
     std::lock_guard lock(g_mutex);
     for (auto& [size, data] : g_kept) free_slab(data);

@@ -27,7 +27,9 @@ class Slab {
     std::size_t size_ = 0;
 };
 
-// Gives back to the system what is kept.
+// Of what is kept, gives back to the system whatever exceeds so many bytes.
+void keep_at_most(std::size_t bytes);
+// All of it, and the addresses too.
 void drop_slabs();
 
 } // namespace mercer

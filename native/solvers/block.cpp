@@ -104,8 +104,8 @@ template <class T> bool Block<T>::advance(Index i, Index j, double& t) {
     return true;
 }
 
-template <class T>
-Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol, Index max_steps) {
+template <class T> void Block<T>::solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol,
+                                        Index max_steps, Outcome& outcome) {
     const Scans<T>& scan = scans<T>();
     const T infinity = std::numeric_limits<T>::infinity();
     const int groups = problem_->groups;
@@ -119,7 +119,7 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
     for (Index i = 0; i < size_ && !fetch_; ++i)
         std::fill(matrix() + i * stride_ + size_, matrix() + (i + 1) * stride_, T(0));
 
-    Outcome outcome;
+    outcome = {};
     Extreme<T> top[2];
     for (int g = 0; g < groups; ++g) top[g] = scan.largest(stride_, slope_, rise_[g]);
     for (;; ++outcome.steps) {
@@ -135,7 +135,7 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
             outcome.violation = std::max(outcome.violation, violation);
             if (violation > tol && partner.gain > gain) gain = partner.gain, i = k, j = partner.where;
         }
-        if (i < 0 || outcome.steps >= max_steps) return outcome;
+        if (i < 0 || outcome.steps >= max_steps) return;
         if ((outcome.steps & 4095) == 4095) poll();
         // Both rows are there before anything moves: an interruption leaves no coefficient whose row is still to come.
         const T *row_i = row(i), *row_j = row(j);
@@ -143,7 +143,7 @@ Outcome Block<T>::solve(const std::vector<double>& a, const std::vector<double>&
         double t;
         if (!advance(i, j, t)) {
             outcome.unbounded = true;
-            return outcome;
+            return;
         }
         refresh(i);
         refresh(j);

@@ -41,8 +41,15 @@ template <class T> class Block {
     const T* row(Index i);
     Index fetched() const { return fetched_; }
 
-    // Minimises over these coefficients, from a and the slopes given, until the violation is at most tol.
-    Outcome solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol, Index max_steps);
+    // Minimises over these coefficients, from a and the slopes given, until the violation is at most tol. The outcome
+    // is that of the steps so far if an interruption comes between.
+    void solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol, Index max_steps,
+               Outcome& outcome);
+    Outcome solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol, Index max_steps) {
+        Outcome outcome;
+        solve(a, slopes, tol, max_steps, outcome);
+        return outcome;
+    }
     const std::vector<double>& a() const { return a_; }
 
   private:

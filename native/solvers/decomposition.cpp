@@ -2,12 +2,12 @@
 
 #include "solvers/block.hpp"
 #include "solvers/certificate.hpp"
+#include "solvers/progress.hpp"
 #include "solvers/rows.hpp"
 #include "solvers/selection.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <numeric>
@@ -28,9 +28,14 @@ constexpr Index kLeastSteps = 20000, kStepsEach = 100;
 // Convex hulls closer than this, relative to the size of the samples, are not told apart.
 constexpr double kApart = 1e-5;
 
-// Of the budget, what is left for rows after the packed samples and a block.
-template <class T> std::size_t left(const Gram<T>& gram, std::size_t budget) {
-    const std::size_t taken = gram.bytes() + std::size_t(kLarge * kLarge) * sizeof(T);
+// Bytes that a coefficient takes in vectors: seven of its problem (problem.hpp, a and f), eight here and in rows.hpp,
+// and four while a working set is chosen.
+constexpr std::size_t kEach = (7 + 8 + 4) * sizeof(double);
+
+// Of the budget, what is left for rows after the packed samples, a block and the vectors.
+template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
+    const std::size_t taken =
+        gram.bytes() + std::size_t(kLarge * kLarge) * sizeof(T) + std::size_t(problem.count) * kEach;
     return budget > taken ? budget - taken : 0;
 }
 
@@ -39,7 +44,7 @@ template <class T> class Decomposition {
     Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
         : problem_(problem), total_(total), settings_(settings),
-          rows_(gram, problem, squares, left(gram, settings.budget)), a_(a), number_(number),
+          rows_(gram, problem, squares, left(gram, problem, settings.budget)), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0) {}
 
     // The product with the coefficients as they are.
@@ -59,8 +64,13 @@ template <class T> class Decomposition {
     void finish(double* f) const {
         for (Index p = 0; p < problem_.count; ++p) f[p] = f_[std::size_t(rows_.column(p))];
     }
+    Solved solved() const {
+        Solved result = solved_;
+        result.computed = rows_.computed();
+        return result;
+    }
 
-    Solved run() {
+    void run() {
         const auto column = [&](Index p) { return rows_.column(p); };
         const bool whole = problem_.count <= kWhole;
         const double tol = (sizeof(T) == 4 ? 0.9 : 1.0) * settings_.tol;
@@ -93,7 +103,7 @@ template <class T> class Decomposition {
             Outcome outcome;
             std::exception_ptr interrupted;
             try {
-                outcome = block_.solve(a, s, inner, limit);
+                block_.solve(a, s, inner, limit, outcome);
             } catch (const Interrupted&) {
                 if (!whole) throw;
                 interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
@@ -137,11 +147,7 @@ template <class T> class Decomposition {
         return energy <= kApart * kApart * radius_ * mass * mass;
     }
 
-    Solved done(Status status) {
-        solved_.status = status;
-        solved_.computed = rows_.computed();
-        return solved_;
-    }
+    void done(Status status) { solved_.status = status; }
 
     const std::vector<Index>& choose(bool whole) {
         if (whole && !everything_.empty()) return everything_;
@@ -222,11 +228,7 @@ template <class T> class Decomposition {
 
     // True if asked to stop.
     bool report() {
-        using Clock = std::chrono::steady_clock;
-        if (!settings_.progress) return false;
-        const auto now = Clock::now();
-        if (solved_.rounds > 0 && now - reported_ < std::chrono::duration<double>(kReportEvery)) return false;
-        reported_ = now;
+        if (!settings_.progress || !pulse_.due()) return false;
         std::vector<double> f(std::size_t(problem_.count));
         finish(f.data());
         const Certificate c = certify(problem_, a_, f.data(), total_);
@@ -247,35 +249,35 @@ template <class T> class Decomposition {
     std::vector<Index> everything_, place_;
     Index working_ = 0;
     double radius_ = 0; // the largest squared distance from the first sample
-    std::chrono::steady_clock::time_point reported_;
+    Pulse pulse_;
     Solved solved_;
 };
 
 } // namespace
 
-template <class T> Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
-                                    const double* total, const Settings& settings, bool& started, double* a, double* f,
-                                    Index number) {
+template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
+                                  const double* total, const Settings& settings, Solved& solved, bool& started,
+                                  double* a, double* f, Index number) {
     Decomposition<T> decomposition(gram, squares, problem, total, settings, a, number);
-    Solved solved;
     if (started)
         decomposition.start(f);
     else
         decomposition.start();
     started = true;
     try {
-        solved = decomposition.run();
+        decomposition.run();
     } catch (...) {
         decomposition.finish(f);
+        solved.add(decomposition.solved());
         throw;
     }
     decomposition.finish(f);
-    return solved;
+    solved.add(decomposition.solved());
 }
 
-template Solved decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&,
-                          bool&, double*, double*, Index);
-template Solved decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&,
-                          bool&, double*, double*, Index);
+template void decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&,
+                        Solved&, bool&, double*, double*, Index);
+template void decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&,
+                        Solved&, bool&, double*, double*, Index);
 
 } // namespace mercer

@@ -29,9 +29,6 @@ struct Progress {
     int bits;         // of the matrix's entries
 };
 
-// How often progress is reported.
-inline constexpr double kReportEvery = 0.2; // seconds
-
 // A problem that needs more steps is hopeless in floating point.
 inline constexpr Index kMostSteps = 200'000'000;
 
@@ -47,13 +44,18 @@ struct Solved {
     Status status = Status::converged;
     double violation = 0; // in the precision of the matrix
     Index steps = 0, rounds = 0, computed = 0;
+
+    void add(const Solved& more) {
+        status = more.status, violation = more.violation;
+        steps += more.steps, rounds += more.rounds, computed += more.computed;
+    }
 };
 
 // squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,
-// whatever happens. Both have problem.count entries.
-template <class T> Solved decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
-                                    const double* total, const Settings& settings, bool& started, double* a, double* f,
-                                    Index number = 0);
+// whatever happens, and what was done is added to `solved`. Both have problem.count entries.
+template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
+                                  const double* total, const Settings& settings, Solved& solved, bool& started,
+                                  double* a, double* f, Index number = 0);
 
 } // namespace mercer

@@ -140,6 +140,14 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     solution.converged = solution.violation <= options.tol || gap <= 1e-12 * std::abs(solution.primal);
 }
 
+template <class T> bool Watch<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
+    Solution now;
+    now.weights = weights;
+    certify(rows_, problem_, options_, a, now);
+    const double gap = std::max(now.primal - now.dual, 0.0);
+    return stopped_ = options_.progress({options_.number, iterations, now.violation, gap, active});
+}
+
 namespace {
 
 // Dense rows of which at most a quarter of the entries is not zero, as compressed rows: less to read, less to do.
@@ -209,9 +217,12 @@ template <class T> std::vector<Solution> solve(const Source<T>& source, double c
     }
     const Rows<T> rows(source, constant);
     std::vector<Solution> solutions(std::size_t(outputs), Solution{});
+    const auto progress = one_at_a_time(options.progress);
     auto task = [&](long k) {
         Options own = options;
         own.seed += std::uint64_t(k);
+        own.progress = progress;
+        own.number = k;
         const Problem problem = fill(k);
         bool smooth = true, bounded = true;
         for (const Term& t : problem.terms) {
@@ -231,6 +242,7 @@ template <class T> std::vector<Solution> solve(const Source<T>& source, double c
 
 #define MERCER_INSTANTIATE(T)                                                                                          \
     template class Rows<T>;                                                                                            \
+    template class Watch<T>;                                                                                           \
     template void products(const Rows<T>&, const Vector&, Vector&);                                                    \
     template void combine(const Rows<T>&, const Vector&, Vector&, Vector&);                                            \
     template void certify(const Rows<T>&, const Problem&, const Options&, const Vector&, Solution&);                   \

@@ -18,6 +18,7 @@
 
 #include "samples/source.hpp"
 #include "solvers/linear_loops.hpp"
+#include "solvers/progress.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -49,11 +50,21 @@ struct Problem {
     double l1 = 0;
 };
 
+// How far a problem has come.
+struct Progress {
+    Index problem; // its number among those solved together
+    Index iterations;
+    double violation, gap; // certified
+    Index active;          // coefficients that sweeps visit, or that are free
+};
+
 struct Options {
     bool primal = false; // hard margins are solved by the dual all the same
     double tol = 1e-4;   // of the violation
     Index max_iterations = 1000;
     std::uint64_t seed = 0;
+    std::function<bool(const Progress&)> progress = {}; // called now and then; true means stop
+    Index number = 0;                                   // of the problem
 };
 
 // Recomputed in float64 from the final coefficients; see mercer/solvers/certificate.py.
@@ -131,6 +142,25 @@ template <class T> Solution proximal(const Rows<T>& rows, const Problem& problem
 // The certificate of coefficients a and weights w, which need not be X'a.
 template <class T>
 void certify(const Rows<T>& rows, const Problem& problem, const Options& options, const Vector& a, Solution& solution);
+
+// Reports how far a problem has come, if anybody wants to know. What it says is certified, which costs about as much as
+// a sweep, and changes nothing.
+template <class T> class Watch {
+  public:
+    Watch(const Rows<T>& rows, const Problem& problem, const Options& options)
+        : rows_(rows), problem_(problem), options_(options) {}
+    bool due() { return options_.progress && pulse_.due(); }
+    // True means stop.
+    bool tell(Index iterations, Index active, const Vector& weights, const Vector& a);
+    bool stopped() const { return stopped_; }
+
+  private:
+    const Rows<T>& rows_;
+    const Problem& problem_;
+    const Options& options_;
+    Pulse pulse_;
+    bool stopped_ = false;
+};
 
 // Solves `outputs` problems on the same rows, in parallel; fill(k) gives the k-th.
 template <class T> std::vector<Solution> solve(const Source<T>& source, double constant, Index outputs,

@@ -31,7 +31,7 @@ struct Random {
 template <class T> class Descent {
   public:
     Descent(const Rows<T>& rows, const Problem& problem, const Options& options)
-        : rows_(rows), l1_(problem.l1), options_(options), random_(options.seed) {
+        : rows_(rows), l1_(problem.l1), options_(options), watch_(rows, problem, options), random_(options.seed) {
         const Index n = rows.count();
         terms_.reserve(std::size_t(n));
         w_.assign(std::size_t(rows.width()), 0.0);
@@ -49,7 +49,8 @@ template <class T> class Descent {
             descend(tol);
             best.iterations = iterations();
             settle(best, problem);
-            if (best.converged || best.iterations >= options_.max_iterations || tol < 1e-3 * options_.tol) return best;
+            if (best.converged || watch_.stopped()) return best;
+            if (best.iterations >= options_.max_iterations || tol < 1e-3 * options_.tol) return best;
             tol *= 0.5; // slopes seen during a sweep are a little older than those of the certificate
         }
     }
@@ -57,9 +58,7 @@ template <class T> class Descent {
     Vector coefficients() {
         options_.max_iterations = std::min(options_.max_iterations, kFewSweeps);
         descend(options_.tol);
-        Vector a;
-        for (const Coordinate& c : terms_) a.push_back(c.a);
-        return a;
+        return gathered();
     }
 
   private:
@@ -67,6 +66,13 @@ template <class T> class Descent {
         Term term;
         double a, curvature;
     };
+
+    Vector gathered() const {
+        Vector a;
+        a.reserve(terms_.size());
+        for (const Coordinate& c : terms_) a.push_back(c.a);
+        return a;
+    }
 
     // As many visits as there are coefficients count as one: short sweeps are cheap.
     Index iterations() const { return (visits_ + Index(order_.size()) - 1) / std::max<Index>(1, Index(order_.size())); }
@@ -77,6 +83,7 @@ template <class T> class Descent {
         double high = kInfinity, low = -kInfinity; // slopes of the last sweep
         Index quiet = 0;
         while (iterations() < options_.max_iterations) {
+            if (watch_.due() && watch_.tell(iterations(), Index(active), w_, gathered())) return;
             ++sweeps_;
             double rise = 0, fall = 0;
             Index left = 0; // how many coefficients came to a bound or left one
@@ -145,9 +152,8 @@ template <class T> class Descent {
 
     // w afresh from the coefficients, and the certificate.
     void settle(Solution& solution, const Problem& problem) {
-        Vector a, partial;
-        a.reserve(terms_.size());
-        for (const Coordinate& c : terms_) a.push_back(c.a);
+        const Vector a = gathered();
+        Vector partial;
         combine(rows_, a, partial, w_);
         solution.weights = w_;
         certify(rows_, problem, options_, a, solution);
@@ -156,6 +162,7 @@ template <class T> class Descent {
     const Rows<T>& rows_;
     double l1_;
     Options options_;
+    Watch<T> watch_;
     Random random_;
     std::vector<Coordinate> terms_;
     std::vector<std::int32_t> order_; // active ones first

@@ -171,8 +171,9 @@ template <class T> class Newton {
         combine(rows_, a, partial_, w);
         products(rows_, w, f);
     }
-    // Minimises P from the present w on, until |x_i'g - x_j'g| <= tol for the gradient g and all rows.
-    void minimise(const Problem& problem, double tol) {
+    // Minimises P from the present w on, until |x_i'g - x_j'g| <= tol for the gradient g and all rows, or until told to
+    // stop.
+    void minimise(const Problem& problem, double tol, Watch<T>& watch) {
         problem_ = &problem;
         slow_ = true;
         Vector g, z, p(w.size());
@@ -181,6 +182,7 @@ template <class T> class Newton {
             0; // steps without a smaller gradient; near the optimum they mean that rounding is all that is left
         for (bool first = true;; first = false) {
             respond();
+            if (watch.due() && watch.tell(iterations, Index(active_.size()), w, a)) return;
             gradient(g);
             const double norm = std::sqrt(inner(g, g));
             if (first) start_ = std::max(start_, norm);
@@ -306,8 +308,9 @@ template <class T> class Newton {
 
 template <class T> Solution newton(const Rows<T>& rows, const Problem& problem, const Options& options) {
     Newton<T> solver(rows, options);
+    Watch<T> watch(rows, problem, options);
     Solution solution;
-    solver.minimise(problem, options.tol);
+    solver.minimise(problem, options.tol, watch);
     products(rows, solver.w, solver.f);
     for (std::size_t i = 0; i < solver.f.size(); ++i) {
         const Term& t = problem.terms[i];
@@ -324,6 +327,7 @@ template <class T> Solution newton(const Rows<T>& rows, const Problem& problem, 
 // corners of the primal by as much; rho falls, and the slopes left over are at most rho |a - a_before|.
 template <class T> Solution proximal(const Rows<T>& rows, const Problem& problem, const Options& options) {
     Newton<T> solver(rows, options);
+    Watch<T> watch(rows, problem, options);
     Solution solution, best;
     best.violation = kInfinity;
     Problem stage = problem;
@@ -345,14 +349,14 @@ template <class T> Solution proximal(const Rows<T>& rows, const Problem& problem
             stage.terms[i].q = problem.terms[i].q + rho * solver.a[i];
         }
         const Index before = solver.iterations;
-        solver.minimise(stage, std::max(fine, inner_tol));
+        solver.minimise(stage, std::max(fine, inner_tol), watch);
         solution.iterations = solver.iterations;
         combine(rows, solver.a, solver.partial(), solution.weights);
         certify(rows, problem, options, solver.a, solution);
         if (solution.violation < best.violation) best = solution;
         best.iterations = solver.iterations;
         const bool idle = before == solver.iterations;
-        if (best.converged || solver.iterations >= options.max_iterations) return best;
+        if (best.converged || watch.stopped() || solver.iterations >= options.max_iterations) return best;
         if (idle && inner_tol <= fine && rho == least) return best;
         if (solution.violation > 100 * best.violation) return best; // rounding has taken over
         inner_tol = 0.1 * std::min(solution.violation, idle ? inner_tol : rho * cost);

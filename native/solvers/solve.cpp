@@ -1,10 +1,10 @@
 #include "solvers/solve.hpp"
 
+#include "solvers/progress.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 namespace mercer {
 namespace {
@@ -24,14 +24,6 @@ bool single_may_do(const Problem& problem, Index samples, double error, double t
     return 0.005 * error * std::sqrt(squares) <= tol; // false for an infinite bound or error
 }
 
-void add(Solved& total, const Solved& more) {
-    total.status = more.status;
-    total.violation = more.violation;
-    total.steps += more.steps;
-    total.rounds += more.rounds;
-    total.computed += more.computed;
-}
-
 // Of tol.
 constexpr double kNegligible = 0.05;
 
@@ -43,10 +35,11 @@ struct Shared {
 void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
     task.begun = false;
+    task.solved = {};
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
         task.bits = 32;
-        task.solved = decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.begun,
-                                task.a, task.f, number);
+        decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.solved, task.begun, task.a,
+                  task.f, number);
         // An error too small to matter is added to the violation; any other is removed where it could count.
         double off = 0;
         for (Index p = 0; p < problem.count; ++p) off += 2 * matrices.single->error() * std::abs(task.a[p]);
@@ -62,8 +55,9 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
     task.bits = 64;
     Settings rest = settings;
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
-    add(task.solved,
-        decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.begun, task.a, task.f, number));
+    if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
+    decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.solved, task.begun, task.a, task.f,
+              number);
     task.certificate = certify(problem, task.a, task.f, task.total);
     task.finished = true;
 }
@@ -71,15 +65,8 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
 } // namespace
 
 void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& wanted) {
-    // Reports come one at a time, from any thread; once told to stop, all stop.
-    std::mutex mutex;
-    bool stop = false;
     Settings settings = wanted;
-    if (wanted.progress)
-        settings.progress = [&](const Progress& progress) {
-            std::lock_guard lock(mutex);
-            return stop = stop || wanted.progress(progress);
-        };
+    settings.progress = one_at_a_time(wanted.progress);
     double work = 0;
     for (const Task& task : tasks) work += double(task.problem.count) * double(task.problem.count);
     // A problem that is much of the work gets all threads; the others one each. (The number of threads must not

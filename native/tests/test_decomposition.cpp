@@ -25,8 +25,8 @@ struct Answer {
 template <class T> static Answer run(const Gram<T>& gram, const Example& example, const Settings& settings,
                                      const std::vector<double>* start = nullptr) {
     Answer answer{start ? *start : example.start(), std::vector<double>(example.q.size(), -7.0), {}};
-    answer.solved = decompose<T>(gram, nullptr, example.problem(), example.total.data(), settings, answer.started,
-                                 answer.a.data(), answer.f.data());
+    decompose<T>(gram, nullptr, example.problem(), example.total.data(), settings, answer.solved, answer.started,
+                 answer.a.data(), answer.f.data());
     CHECK(answer.started);
     return answer;
 }
@@ -46,6 +46,13 @@ static void check_consistent(const Example& example, const Answer& answer, const
     for (std::size_t p = 0; p < exact.size(); ++p)
         if (!(std::abs(answer.f[p] - exact[p]) <= std::abs(answer.f[worst] - exact[worst]))) worst = p;
     CHECK_CLOSE(answer.f[worst], exact[worst], kEntry<T>, mass(answer.a));
+}
+
+// What moved took steps, and these are counted.
+static void check_counted(const Example& example, const Answer& answer) {
+    Index moved = 0;
+    for (std::size_t p = 0; p < answer.a.size(); ++p) moved += answer.a[p] != example.start()[p];
+    CHECK(2 * answer.solved.steps >= moved);
 }
 
 template <class T> static void against(const Gram<T>& gram, const Example& example, const std::vector<double>& matrix,
@@ -72,8 +79,9 @@ template <class T> static void against(const Gram<T>& gram, const Example& examp
     const Answer again = run(gram, example, settings, &answer.a);
     CHECK(again.solved.steps == 0 && again.a == answer.a);
     Answer given = answer;
-    given.solved = decompose<T>(gram, nullptr, problem, example.total.data(), settings, given.started, given.a.data(),
-                                given.f.data());
+    given.solved = {};
+    decompose<T>(gram, nullptr, problem, example.total.data(), settings, given.solved, given.started, given.a.data(),
+                 given.f.data());
     CHECK(given.solved.steps == 0 && given == answer);
 }
 
@@ -164,7 +172,8 @@ template <class T> static void any_memory(Index d) {
         ->all()
         .fill_symmetric(matrix.data(), n);
     const Example example = problems::hinge(labels, 1);
-    const std::size_t row = std::size_t(n) * sizeof(T), taken = gram->bytes() + (sizeof(T) << 22); // by a block
+    const std::size_t row = std::size_t(n) * sizeof(T),
+                      taken = gram->bytes() + (sizeof(T) << 22) + std::size_t(n) * 152; // by a block and vectors
     std::vector<double> values;
     Index computed = 0;
     for (std::size_t budget :
@@ -249,9 +258,10 @@ template <class T> static void interrupted_by_the_hook(Index n) {
         });
         Answer answer{example.start(), std::vector<double>(std::size_t(n), -7.0), {}};
         CHECK_THROWS(Interrupted, decompose<T>(*gram, nullptr, example.problem(), example.total.data(), settings,
-                                               answer.started, answer.a.data(), answer.f.data()));
+                                               answer.solved, answer.started, answer.a.data(), answer.f.data()));
         set_interrupt_hook(nullptr);
         CHECK(asked == stop && answer.started);
+        check_counted(example, answer);
         check_consistent<T>(example, answer, matrix, n);
     }
 }
@@ -315,12 +325,13 @@ template <class T, class Error> static void interrupted_anywhere(Index n, bool c
         Answer answer{example.start(), std::vector<double>(std::size_t(n), 0.0), {}};
         bool failed = false;
         try {
-            decompose<T>(fragile, nullptr, example.problem(), example.total.data(), settings, answer.started,
-                         answer.a.data(), answer.f.data());
+            decompose<T>(fragile, nullptr, example.problem(), example.total.data(), settings, answer.solved,
+                         answer.started, answer.a.data(), answer.f.data());
         } catch (const Error&) {
             failed = true;
             ++failures;
         }
+        check_counted(example, answer);
         if (answer.started)
             check_consistent<T>(example, answer, matrix, n);
         else

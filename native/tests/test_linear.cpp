@@ -4,8 +4,10 @@
 #include "solvers/linear.hpp"
 #include "threads/pool.hpp"
 
+#include <chrono>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace mercer;
@@ -157,6 +159,32 @@ static void a_limit_of_iterations_is_kept() {
         }
 }
 
+// A report says what the certificate says if the solver stops there. It takes so long that the next is due at once.
+static void progress_is_certified() {
+    const Data data(200, 10, 1.0);
+    for (int kind = 0; kind < 4; ++kind)
+        for (bool primal : {false, true}) {
+            check::context = "progress, loss " + std::to_string(kind) + (primal ? " primal" : " dual");
+            const linear::Problem p = problem_of(data, kind);
+            std::vector<linear::Progress> seen;
+            linear::Options options{primal, 1e-12, 1000, 0};
+            options.progress = [&](const linear::Progress& progress) {
+                std::this_thread::sleep_for(std::chrono::duration<double>(1.01 * kReportEvery));
+                seen.push_back(progress);
+                return seen.size() == 2;
+            };
+            const auto s = linear::solve<double>(data.dense(), 1.0, 1, [&](Index) { return p; }, options)[0];
+            CHECK(seen.size() == 2 && !s.converged);
+            CHECK(seen[0].iterations == 0 && seen[0].problem == 0 && seen[0].gap > 0);
+            if (primal && kind % 2 == 0) continue; // its stages begin elsewhere
+            CHECK(seen[1].iterations == s.iterations && s.iterations > 0);
+            CHECK(seen[1].active > 0 && seen[1].active <= data.rows);
+            CHECK_CLOSE(seen[1].violation, s.violation, 1e-9, 1 + s.violation);
+            CHECK_CLOSE(seen[1].gap, s.primal - s.dual, 1e-9, s.primal);
+        }
+    check::context.clear();
+}
+
 template <class T> static void loops_agree_with_sums() {
     const auto& fast = linear::loops<T>();
     for (std::ptrdiff_t n : {0, 1, 3, 7, 16, 33, 100}) {
@@ -209,5 +237,6 @@ int main() {
     all_ways_lead_to_the_optimum();
     threads_do_not_change_anything();
     a_limit_of_iterations_is_kept();
+    progress_is_certified();
     return check::finish();
 }

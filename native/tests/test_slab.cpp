@@ -6,7 +6,12 @@
 
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <vector>
+
+#if defined(__linux__)
+#include <unistd.h>
+#endif
 
 using namespace mercer;
 
@@ -66,6 +71,37 @@ static void threads_share_them() {
     CHECK(static_cast<unsigned char*>(slab.data())[40 * kMegabyte - 1] == 4);
 }
 
+#if defined(__linux__)
+static std::size_t resident() {
+    std::size_t total = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> total >> pages;
+    return pages * std::size_t(sysconf(_SC_PAGESIZE));
+}
+
+// Slabs stay where they are, but not all of their memory.
+static void what_is_too_much_goes_back() {
+    drop_slabs();
+    {
+        Slab first, second;
+        std::memset(first.reserve(40 * kMegabyte), 1, 40 * kMegabyte);
+        std::memset(second.reserve(24 * kMegabyte), 2, 24 * kMegabyte);
+    }
+    const std::size_t before = resident();
+    keep_at_most(64 * kMegabyte); // as much as there is
+    CHECK(resident() + kMegabyte > before);
+    keep_at_most(34 * kMegabyte);
+    CHECK(resident() + 29 * kMegabyte < before && resident() + 31 * kMegabyte > before);
+    keep_at_most(12 * kMegabyte); // more than the larger of the two
+    CHECK(resident() + 51 * kMegabyte < before && resident() + 53 * kMegabyte > before);
+    Slab slab;
+    std::memset(slab.reserve(40 * kMegabyte), 3, 40 * kMegabyte);
+    CHECK(resident() + 11 * kMegabyte < before && resident() + 13 * kMegabyte > before); // and comes anew
+    slab.release();
+    keep_at_most(0);
+    CHECK(resident() + 63 * kMegabyte < before);
+}
+#endif
+
 static void buffers_grow_and_move() {
     Buffer<double> a;
     CHECK(a.reserve(0) == nullptr && a.size() == 0);
@@ -86,6 +122,9 @@ int main() {
     more_than_are_kept();
     threads_share_them();
     buffers_grow_and_move();
+#if defined(__linux__)
+    what_is_too_much_goes_back();
+#endif
     drop_slabs();
     return check::finish();
 }

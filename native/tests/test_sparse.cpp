@@ -93,6 +93,34 @@ static void chooses_by_density() {
     }
 }
 
+// Coordinates that a fifth of the samples have are cheaper in panels, but all of them would take more than their share
+// of memory: only the most popular ones get there, and no entry depends on which block it is computed in.
+template <class T> static void panels_are_bounded() {
+    check::context = "panels, " + std::to_string(8 * sizeof(T)) + " bits";
+    const Index n = 300, d = 60;
+    auto x = naive::samples<T>(Pair::dot, n * d, 0.2, 5);
+    const auto full = naive::samples<T>(Pair::dot, n * d, 1.0, 6);
+    for (Index i = 0; i < n; ++i) // three of them are in half of the samples
+        for (Index k = 7; k < 10; ++k)
+            if ((i + k) % 2) x[std::size_t(i * d + k)] = full[std::size_t(i * d + k)];
+    const naive::Compressed<T> a(x, n, d), b(x, n / 2, d);
+    const Index entries = a.source.indptr[n], panel = 2 * 8 * n;
+    const Index allowed = 5 * (entries * Index(sizeof(T) + 4) + 8 * n);
+    const Layout layout = listed_layout(a.source, a.source, Formula{});
+    CHECK(layout.panelled > 3 && layout.panelled * panel <= allowed && (layout.panelled + 1) * panel > allowed);
+    for (Index k = 7; k < 10; ++k) CHECK(layout.place[std::size_t(k)] >= 0);
+    CHECK(listed_layout(a.source, b.source, Formula{}).place == listed_layout(b.source, a.source, Formula{}).place);
+    const Formula formula{Pair::squared_distance, {}, 0.0};
+    const auto pairs = naive::listed(a.source, a.source, formula, Frame{});
+    const auto dense = bind_dense(naive::dense(x, n, d), naive::dense(x, n, d), formula, Frame{});
+    std::vector<T> out(std::size_t(n * n)), expected(out.size()), whole(out.size());
+    pairs->fill(nullptr, 0, n, 0, n, out.data(), n);
+    pairs->fill_symmetric(whole.data(), n);
+    dense->fill(nullptr, 0, n, 0, n, expected.data(), n);
+    CHECK(out == whole);
+    for (std::size_t i = 0; i < out.size(); ++i) CHECK_CLOSE(out[i], expected[i], sizeof(T) == 4 ? 1e-5 : 1e-13, 100.0);
+}
+
 template <class T> static void all() {
     for (Pair pair : naive::pairs()) {
         for (double density : {0.0, 0.03, 0.6}) {
@@ -101,6 +129,7 @@ template <class T> static void all() {
         }
         symmetric<T>(pair);
     }
+    panels_are_bounded<T>();
 }
 
 int main() {

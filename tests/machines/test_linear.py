@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -12,6 +13,7 @@ from mercer import LinearSVC, LinearSVR
 from mercer.problem import Problem
 from mercer.solvers.linear import LinearSolver
 from tests.interrupt import interrupted
+from tests.machines.watcher import Watcher
 from tests.naive import judge
 
 X, y = make_classification(400, 30, n_informative=8, flip_y=0.1, random_state=3)
@@ -234,9 +236,51 @@ def test_unsupported_combinations_say_what_scikit_learn_says():
         LinearSVR(loss="squared_epsilon_insensitive", epsilon=-1.0).fit(D, t)
 
 
-def test_verbose_writes_the_certificate(capsys):
+def test_verbose_writes_progress_and_the_certificate(capsys):
     LinearSVC(verbose=1).fit(X, y)
-    assert "[LinearSVC] converged after" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("LinearSVC problem 0: 0 iterations, violation")
+    assert "[LinearSVC] converged after" in said
+
+
+# Coordinate descent, Newton's method and the proximal point method.
+WAYS = [
+    pytest.param(LinearSVC(loss="hinge", tol=1e-6), labels, id="three hinges"),
+    pytest.param(LinearSVC(dual=True, C=10.0, tol=1e-9, max_iter=10**5), y, id="descent"),
+    pytest.param(LinearSVC(dual=False, tol=1e-9), y, id="Newton"),
+    pytest.param(LinearSVR(tol=1e-6, epsilon=0.1), X[:, 0] + X[:, 1] ** 2, id="proximal"),
+]
+
+
+@pytest.mark.parametrize(("machine", "target"), WAYS)
+def test_callbacks_are_told_and_change_nothing(machine, target):
+    rows = wide if target is labels else X
+    watcher = Watcher()
+    plain, watched = clone(machine).fit(rows, target), clone(machine).set_callbacks(watcher).fit(rows, target)
+    np.testing.assert_array_equal(plain.coef_, watched.coef_)
+    first = watcher.seen[0]
+    assert {"violation", "gap", "iterations", "active", "problem", "seconds"} <= first.keys()
+    assert {told["problem"] for told in watcher.seen} == set(range(len(np.atleast_2d(plain.coef_))))
+    certificates = plain.certificate_ if isinstance(plain.certificate_, tuple) else (plain.certificate_,)
+    assert first["iterations"] == 0
+    assert first["gap"] > max(c.gap for c in certificates)
+    np.testing.assert_array_equal(watcher.ended[0].predict(rows), plain.predict(rows))
+
+
+@pytest.mark.parametrize(("machine", "target"), WAYS)
+def test_callbacks_stop_the_solver(machine, target):
+    rows = wide if target is labels else X
+    watcher = Watcher(stop=True)
+    machine = clone(machine).set_callbacks(watcher)
+    with pytest.warns(ConvergenceWarning, match="stopped before it converged"):
+        machine.fit(rows, target)
+    assert len(watcher.seen) == 1  # for all outputs
+    certificates = machine.certificate_ if isinstance(machine.certificate_, tuple) else (machine.certificate_,)
+    assert not any(c.converged or c.iterations for c in certificates)
+    assert all(np.isfinite([c.primal, c.dual, c.violation]).all() for c in certificates)
+    if isinstance(machine, LinearSVC):  # else it goes on to where its first stage begins
+        told, reached = watcher.seen[0], certificates[watcher.seen[0]["problem"]]
+        assert (told["violation"], told["gap"]) == pytest.approx((reached.violation, reached.gap), rel=1e-9)
 
 
 @pytest.mark.parametrize("parameters", [dict(loss="hinge"), dict(dual=True), dict(dual=False)])

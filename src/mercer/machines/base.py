@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -86,6 +87,17 @@ def tell(machine: Any, context: Any, task: str, text: str, metadata: dict[str, A
     step = context.subcontext(task_name=task)
     step.call_on_fit_task_begin(estimator=machine, metadata=metadata)
     return bool(step.call_on_fit_task_end(estimator=machine, metadata=metadata))
+
+
+def watch(machine: Any, context: Any, line: Callable[[Any], str]) -> Callable[[Any], bool] | None:
+    """What a solver calls with its progress, a dataclass that ``line`` puts into words; None if nobody listens."""
+    if not (machine.verbose or (context is not None and hasattr(machine, "_skl_callbacks"))):
+        return None
+
+    def report(progress: Any) -> bool:
+        return tell(machine, context, "solve", line(progress), dataclasses.asdict(progress))
+
+    return report
 
 
 def penalty_of(given: Any, targets: Vector) -> Any:

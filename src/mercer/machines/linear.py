@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import sklearn.svm
 from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -20,17 +21,31 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
+from mercer.machines.base import watch
 from mercer.problem import Vector
 from mercer.samples import as_samples
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
+from mercer.solvers.linear import LinearProgress, LinearSolution, LinearSolver, judge_l1
 
 
-class LinearMachine:
+class LinearMachine(CallbackSupportMixin):  # type: ignore[misc]
     """A machine that knows its weights: f(x) = w'x + b is k(w, x) + b of the linear kernel, one sample w per output."""
 
     coef_: Vector
     intercept_: Any
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits the machine to rows X and labels or targets y; ``sample_weight`` multiplies C per row."""
+        context = self._init_callback_context(max_subtasks=None)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        self._fit(X, y, sample_weight, context)
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
+        raise NotImplementedError
 
     @property
     def expansion_(self) -> Expansion:
@@ -73,7 +88,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
     class_weight : dict or "balanced", default=None
         Factors of C, one per class; with more than two classes, that of a class applies to its own problem only.
     verbose : int, default=0
-        Whether to write the certificates to the standard output.
+        Whether to write the progress of the solver and the certificates to the standard output.
     random_state : int, RandomState instance or None, default=None
         The seed of the order in which coordinate descent visits the rows; None is a seed like any other.
     max_iter : int, default=1000
@@ -120,11 +135,10 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         "C": [Interval(Real, 0.0, None, closed="right")],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fits the machine to rows X and labels y."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
         if self.penalty == "l1" or self.multi_class == "crammer_singer":
-            return self._delegate(X, y, sample_weight)
+            self._delegate(X, y, sample_weight)
+            return
         X, y = _validated(self, X, y)
         check_classification_targets(y)
         self.classes_, label = np.unique(y, return_inverse=True)
@@ -142,15 +156,14 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             outputs = [(k, weight, 1.0) for k, weight in enumerate(factor)]
         X, label, cost = _weighted(X, label, sample_weight, self.C)
         squared = self.loss == "squared_hinge"
-        solution = _solver(self, squared).classify(X, label, cost, outputs, squared=squared)
+        solution = _solver(self, squared, context).classify(X, label, cost, outputs, squared=squared)
         _report(self, solution)
         self.coef_ = solution.weights
         self.intercept_ = solution.intercepts if self.fit_intercept else 0.0
         certificates = solution.certificates
         self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
-        return self
 
-    def _delegate(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
         X, y = _validated(self, X, y)
         seed = 0 if self.random_state is None else self.random_state
@@ -169,7 +182,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         if self.multi_class == "crammer_singer":
             primal = self._joint_objective(X, label, cost * factor[label], constant)
             self.certificate_ = Certificate(primal, -np.inf, np.inf, np.nan, self.n_iter_, False)
-            return self
+            return
         intercepts = np.broadcast_to(self.intercept_, len(self.coef_))
         certificates = []
         for k, (weights, intercept) in enumerate(zip(self.coef_, intercepts, strict=True)):
@@ -180,7 +193,6 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             certificate = judge_l1(X, weights, float(intercept), constant, q, costs)
             certificates.append(replace(certificate, iterations=self.n_iter_))
         self.certificate_ = certificates[0] if len(certificates) == 1 else tuple(certificates)
-        return self
 
     def _joint_objective(self, X: Any, label: Any, cost: Vector, constant: float) -> float:
         """Crammer and Singer's: 1/2 sum_k |w_k|^2 + sum_i C_i max_k (f_k + [k is wrong] - f of the right one)."""
@@ -218,7 +230,7 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
     dual : "auto" or bool, default="auto"
         Whether to solve the dual or the primal, as in :class:`LinearSVC`.
     verbose : int, default=0
-        Whether to write the certificate to the standard output.
+        Whether to write the progress of the solver and the certificate to the standard output.
     random_state : int, RandomState instance or None, default=None
         The seed of the order in which coordinate descent visits the rows; None is a seed like any other.
     max_iter : int, default=1000
@@ -258,9 +270,7 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
         "C": [Interval(Real, 0.0, None, closed="right")],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fits the machine to rows X and targets y."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
         X, y = _validated(self, X, y)
         squared = self.loss == "squared_epsilon_insensitive"
         if not squared and not self.dual:
@@ -270,12 +280,11 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
         if squared and self.epsilon < 0:
             raise ValueError(f"epsilon must be at least 0 for the squared loss, not {self.epsilon}")
         X, target, cost = _weighted(X, y, sample_weight, self.C)
-        solution = _solver(self, squared).regress(X, target, cost, max(self.epsilon, 0.0), squared=squared)
+        solution = _solver(self, squared, context).regress(X, target, cost, max(self.epsilon, 0.0), squared=squared)
         _report(self, solution)
         self.coef_ = solution.weights[0]
         self.intercept_ = solution.intercepts if self.fit_intercept else 0.0
         self.certificate_ = solution.certificates[0]
-        return self
 
 
 def _validated(machine: Any, X: Any, y: Any) -> tuple[Any, Any]:
@@ -300,7 +309,7 @@ def _weighted(X: Any, y: Any, sample_weight: Any, C: float) -> tuple[Any, Any, V
     return X[kept], y[kept], C * weight[kept]
 
 
-def _solver(machine: Any, squared: bool) -> LinearSolver:
+def _solver(machine: Any, squared: bool, context: Any) -> LinearSolver:
     seed = 0 if machine.random_state is None else int(check_random_state(machine.random_state).randint(2**31 - 1))
     return LinearSolver(
         tol=machine.tol,
@@ -308,6 +317,15 @@ def _solver(machine: Any, squared: bool) -> LinearSolver:
         primal=None if machine.dual == "auto" or not squared else not machine.dual,
         intercept=machine.intercept_scaling if machine.fit_intercept else 0.0,
         seed=seed,
+        progress=watch(machine, context, _line),
+    )
+
+
+def _line(progress: LinearProgress) -> str:
+    """How far a solver has come, for people."""
+    return (
+        f"problem {progress.problem}: {progress.iterations} iterations, violation {progress.violation:.3g}, gap "
+        f"{progress.gap:.3g}, {progress.active} active, {progress.seconds:.1f} s"
     )
 
 
@@ -317,11 +335,16 @@ def _report(machine: Any, solution: LinearSolution) -> None:
         for certificate in solution.certificates:
             sys.stdout.write(f"[{type(machine).__name__}] {certificate}\n")
     worst = max(solution.certificates, key=lambda certificate: (not certificate.converged, certificate.violation))
-    if not worst.converged:
-        warnings.warn(
+    if worst.converged:
+        return
+    reached = (
+        f"after {worst.iterations} iterations the KKT violation is {worst.violation:.3g}, more than "
+        f"tol={machine.tol}, and the objective is within {worst.gap:.3g} of its optimum."
+    )
+    text = f"The solver stopped before it converged: {reached}"
+    if worst.iterations >= machine.max_iter:
+        text = (
             "Liblinear failed to converge, increase the number of iterations. (It is mercer's own solver that says so, "
-            f"in scikit-learn's words: after {worst.iterations} iterations the KKT violation is {worst.violation:.3g}, "
-            f"more than tol={machine.tol}, and the objective is within {worst.gap:.3g} of its optimum.)",
-            ConvergenceWarning,
-            stacklevel=3,
+            f"in scikit-learn's words: {reached})"
         )
+    warnings.warn(text, ConvergenceWarning, stacklevel=5)

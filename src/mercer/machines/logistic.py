@@ -139,7 +139,7 @@ class KernelLogistic(LabelledMachine):
         newton = Newton(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=max(0, int(self.cache_size * 2**20) - training.copied),
+            budget=max(0, self._budget() - training.copied),
             progress=self._watch(context),
         )
         return newton if self.max_basis is None else ImportVectors(int(self.max_basis), newton)

@@ -6,7 +6,6 @@ A machine says how its targets are read, which problems they pose and how the so
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,8 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import KernelMachine, precise, tell
+from mercer.machines.base import KernelMachine, precise, watch
+from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
@@ -125,6 +125,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         problems = self._problems(training)
         start = self._start(training, problems)
         gram = training.kernel.gram(training.samples, budget=0)
+        self._forget()
         try:
             with limited(self.n_jobs):
                 solutions = self._solver(training, context).solve(gram, problems, start)
@@ -138,6 +139,14 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
+    def _forget(self) -> None:
+        """Lets go of the function of an earlier fit: it is of other data, and its memory is wanted."""
+        for name in ("_expansion", "support_vectors_"):
+            self.__dict__.pop(name, None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_expansion")
+
     def _complete(self, training: Training, gram: Gram) -> None:
         """Whatever a machine adds to the solutions."""
 
@@ -147,20 +156,17 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         return SMO(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=max(0, int(self.cache_size * 2**20) - training.copied),
+            budget=max(0, self._budget() - training.copied),
             progress=self._watch(context),
         )
 
+    def _budget(self) -> int:
+        """The bytes that a fit may take beside the user's data."""
+        return int(self.cache_size * 2**20)
+
     def _watch(self, context: Any) -> Callable[[Progress], bool | None] | None:
         """What tells scikit-learn's callbacks, and with ``verbose`` the user, how far the solver has come."""
-        watched = context is not None and hasattr(self, "_skl_callbacks")
-        if not (watched or self.verbose):
-            return None
-
-        def report(progress: Progress) -> bool:
-            return tell(self, context, "solve", line(progress), dataclasses.asdict(progress))
-
-        return report
+        return watch(self, context, line)
 
     # -- data -------------------------------------------------------------------------------------------------
 
@@ -254,6 +260,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             raise ValueError(NOT_FINITE)
         support = self._support(training, np.flatnonzero(coefficients.any(axis=1)))
         spanning = support if len(support) else np.zeros(1, dtype=np.int64)  # the zero function, too, has samples
+        self._make_room(training, len(spanning))
         samples, coefficients = training.samples.take(spanning), coefficients[spanning]
         self.kernel_ = training.kernel
         self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else self._shape(training)
@@ -273,6 +280,17 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self.certificate_ = certificates[0] if len(certificates) == 1 else tuple(certificates)
         self.fit_status_ = int(not all(certificate.converged for certificate in certificates))
         self.n_iter_ = self._iterations([certificate.iterations for certificate in certificates])
+
+    def _make_room(self, training: Training, support: int) -> None:
+        """Takes the memory of the copies of so many samples from what the core keeps for the next fit.
+
+        Not where ``cache_size`` is too small even for the packed samples: that is no bound on anything.
+        """
+        times = 1 if training.samples.dtype == np.float64 else 3  # those of float32 may be wanted in float64, too
+        copies = times * training.samples.nbytes * support // len(training)
+        room = self._budget() - training.copied - copies
+        if room > training.samples.nbytes:
+            keep_at_most(room)
 
     def _support(self, training: Training, nonzero: Positions) -> Positions:
         """The positions of the support vectors, in the order of the attributes."""

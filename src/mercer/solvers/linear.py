@@ -11,6 +11,8 @@ dual is a Problem of ``mercer.problem`` without an equality. native/solvers/line
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,11 +41,27 @@ class LinearSolution:
 
 
 @dataclass(frozen=True)
+class LinearProgress:
+    """How far a solve has come: what ``certificate`` would say now of one output, the number ``problem``.
+
+    ``active`` coefficients are visited by the sweeps of coordinate descent, or are free in a Newton step.
+    """
+
+    problem: int
+    iterations: int
+    violation: float
+    gap: float
+    active: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class LinearSolver:
     """Solves for the weights; ``tol`` bounds the KKT violation of the dual.
 
     ``primal`` says how: Newton's method on the primal, coordinate descent on the dual, or by the shape if None.
-    ``intercept`` is the constant s; 0 means no intercept.
+    ``intercept`` is the constant s; 0 means no intercept. ``progress`` is called now and then; if it returns True, the
+    solver stops where it is.
 
     >>> import numpy as np
     >>> X = np.array([[-1.0], [1.0]])
@@ -57,6 +75,7 @@ class LinearSolver:
     primal: bool | None = None
     intercept: float = 1.0
     seed: int = 0
+    progress: Callable[[LinearProgress], bool | None] | None = None
 
     def classify(self, X: Any, label: Vector, cost: Vector, outputs: Any, *, squared: bool) -> LinearSolution:
         """One machine per output (label, positive, negative): rows of that label against the others, their costs
@@ -84,6 +103,7 @@ class LinearSolver:
             float(self.tol),
             self.max_iter,
             self.seed,
+            None if self.progress is None else self._reporter(time.perf_counter()),
         )
         if sp.issparse(X):
             csr: Any = X
@@ -99,6 +119,13 @@ class LinearSolver:
             for primal, dual, violation, iterations, converged in numbers
         )
         return LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
+
+    def _reporter(self, begun: float) -> Callable[[int, int, float, float, int], bool]:
+        def report(problem: int, iterations: int, violation: float, gap: float, active: int) -> bool:
+            seen = LinearProgress(problem, iterations, violation, gap, active, time.perf_counter() - begun)
+            return bool(self.progress and self.progress(seen))
+
+        return report
 
 
 def judge_l1(X: Any, weights: Vector, intercept: float, constant: float, q: Vector, cost: Vector) -> Certificate:

@@ -1,0 +1,60 @@
+"""The memory of a fit: the user's data and ``cache_size`` bound it, and so do a second fit and the model it leaves."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from mercer import SVC
+from mercer.solvers import NotSeparableError
+
+# Rows of 48 kB, of which far more are wanted than there is room for; each is kept at its first use.
+SCRIPT = """
+import warnings
+from pathlib import Path
+import numpy as np
+from mercer import SVC
+
+def megabytes(field):
+    (line,) = [l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith(field)]
+    return int(line.split()[1]) * 1024 / 1e6
+
+warnings.simplefilter("ignore")  # it does not converge
+rng = np.random.default_rng(0)
+X = rng.standard_normal((12_000, 200), dtype=np.float32)
+y = rng.integers(0, 2, len(X))
+machine = SVC(gamma=1 / 200, cache_size=CACHE, max_iter=3_000)
+machine.fit(X[:300], y[:300])
+data = X.nbytes / 1e6
+before = megabytes("VmRSS") - data
+for fit in range(2):
+    Path("/proc/self/clear_refs").write_text("5")
+    machine.fit(X, y)
+    print(megabytes("VmHWM") - before - data, data, machine.support_vectors_.nbytes / 1e6)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc")
+def test_a_fit_stays_within_data_and_cache():
+    cache = 80
+    script = SCRIPT.replace("CACHE", str(cache))
+    lines = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    for line in lines.splitlines():
+        peak, data, model = map(float, line.split())
+        allowed = 1.048576 * cache
+        assert peak <= allowed + 0.05 * (data + allowed)
+        assert peak > 0.85 * allowed  # or this would not have tested anything
+        assert 3 * model > 0.05 * (data + allowed)  # float32, and float64 where it counts
+
+
+def test_a_fit_that_fails_leaves_no_function_of_other_data():
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 0, 1])
+    machine = SVC(kernel="linear", C=np.inf).fit(X, y)
+    with pytest.raises(NotSeparableError):
+        machine.fit(X, [0, 1, 0])
+    with pytest.raises(NotFittedError):
+        machine.predict(X)
+    assert (machine.fit(X, y).predict(X) == y).all()
