@@ -24,6 +24,8 @@ Product = Callable[[Float], Float]
 
 #: Q is cut back when it is wider than this many blocks.
 BLOCKS = 8
+#: So many rows of a block are factored at a time.
+PART = 1000
 #: The ends take at most this many products with a vector.
 LANCZOS_STEPS = 60
 
@@ -51,12 +53,24 @@ def ritz(basis: Float, images: Float, count: int) -> tuple[Float, Float, Float]:
     return values, basis @ turn, images @ turn
 
 
+def triangle(block: Float) -> Float:
+    """The factor R of block = QR. Rows are taken in parts that stay near, whose factors are factored in turn."""
+    width = block.shape[1]
+    part = max(PART, 2 * width)
+    if len(block) <= part:
+        return np.asarray(np.linalg.qr(block, mode="r"))
+    whole = len(block) // part * part
+    factors = np.linalg.qr(block[:whole].reshape(-1, part, width), mode="r")
+    return triangle(np.vstack([factors.reshape(-1, width), block[whole:]]))
+
+
 @blas_of_one_thread
 def orthonormal(block: Float, against: Float, scale: float) -> Float:
     """An orthonormal basis of what a block adds to the span of orthonormal columns: none of what is small to scale."""
-    block, triangle = np.linalg.qr(block - against @ (against.T @ block))
-    turn, sizes, _ = np.linalg.svd(triangle)
-    block = block @ turn[:, sizes > 1e-12 * scale]
+    block = block - against @ (against.T @ block)
+    _, sizes, turn = np.linalg.svd(triangle(block))
+    kept = sizes > 1e-12 * scale
+    block = block @ (turn[kept].T / sizes[kept])
     block = block - against @ (against.T @ block)  # once is not enough: rounding lets earlier directions back in
     # The columns are nearly orthonormal by now, so that the factor of their products makes them so.
     return np.asarray(block @ np.linalg.inv(np.linalg.cholesky(block.T @ block)).T)
