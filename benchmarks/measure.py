@@ -39,9 +39,9 @@ class Row:
         )
 
 
-#: A contender's turn is two calls, as the first may pay for memory that the one before gave back, and lasts at least so
-#: many seconds: short calls are repeated ...
-TURN = 0.2
+#: A contender's turn is two calls, as the first may pay for memory that the one before gave back (not that one of many
+#: seconds would show it), and lasts at least so many seconds: short calls are repeated ...
+TURN, LONG = 0.2, 20.0
 #: ... and begins after so many, as threads of the one before may still wait busily for more work.
 PAUSE = 0.1
 
@@ -53,7 +53,7 @@ def best_in_turn(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
             time.sleep(PAUSE)
             begun = now = time.perf_counter()
             times: list[float] = []
-            while len(times) < 2 or now - begun < TURN:
+            while now - begun < (TURN if len(times) > 1 else LONG):
                 call()
                 before, now = now, time.perf_counter()
                 times.append(now - before)
