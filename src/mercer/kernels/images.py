@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
@@ -198,12 +199,14 @@ class SetKernel(OfBase):
 
         return block
 
-    def features_of(self, x: Samples) -> Array:
+    def features_of(self, x: Samples) -> Any:
         if self.how == "max":
             return super().features_of(x)
         sets = _sets(x)
-        sums = np.add.reduceat(self.base.features_of(sets.members), sets.starts[:-1], axis=0)
-        return np.asarray(sums / np.diff(sets.starts)[:, None] if self.how == "mean" else sums)
+        sizes = np.diff(sets.starts)
+        shares = np.repeat(1 / sizes if self.how == "mean" else np.ones(len(sizes)), sizes)
+        pool: Any = sp.csr_array((shares, np.arange(len(shares)), sets.starts), shape=(len(sizes), len(shares)))
+        return pool @ self.base.features_of(sets.members)
 
 
 def _sets(x: Samples) -> Sets:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -16,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
-from mercer.machines.base import penalty_of
+from mercer.machines.base import Stages, penalty_of
 from mercer.problem import Vector
 from mercer.samples import Features, Vectors
 from mercer.solvers.least_squares import Design
@@ -52,7 +53,7 @@ def _is_linear(machine: BasisRidge) -> bool:
     return True
 
 
-class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class BasisRidge(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Least squares over the weights of basis functions, penalised: f(x) = b + sum_j w_j phi_j(x).
 
     Minimises ``sum_i v_i (y_i - f(x_i))^2 + alpha sum_j w_j^2`` or, with "l1", ``... + alpha sum_j |w_j|``; v are the
@@ -78,6 +79,8 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         free); what "l1" is solved to.
     max_iter : int, default=10000
         The largest number of sweeps of coordinate descent, and of steps of least angle regression, for "l1".
+    verbose : bool, default=False
+        Write a line for each stage that begins. scikit-learn's callbacks (``set_callbacks``) are told the same.
 
     Attributes
     ----------
@@ -119,6 +122,7 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         "penalize_bias": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -130,6 +134,7 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         penalize_bias: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
+        verbose: bool | int = False,
     ) -> None:
         self.basis = basis
         self.alpha = alpha
@@ -137,10 +142,15 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
         self.penalize_bias = penalize_bias
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fits the machine to rows X and targets y, of shape (n_samples,) or (n_samples, n_targets)."""
+        context = self._init_callback_context(max_subtasks=None)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        stages = Stages(self, context)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         targets = np.asarray(y, dtype=np.float64)
         weight = np.ones(len(X))
@@ -148,12 +158,14 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
         kernel = FeatureMap(PolynomialBasis(3) if self.basis is None else self.basis).resolve_own(Vectors(X[kept]))
+        stages.begin(f"basis functions of {len(kept)} rows")
         design = Design.of(kernel.features(X[kept]), weight[kept], bias=not self.penalize_bias)
         columns = targets[kept].reshape(len(kept), -1)
         alpha = penalty_of(self.alpha, targets)
         if self.penalty == "l1":
-            solution = design.lasso(columns, alpha, self.tol, self.max_iter)
+            solution = design.lasso(columns, alpha, self.tol, self.max_iter, stages.begin)
         else:
+            stages.begin(f"singular values of {len(design.matrix)} x {design.matrix.shape[1]}")
             solution = design.ridge(columns, alpha, self.tol)
         self.basis_ = kernel.phi
         one = targets.ndim == 1
@@ -168,6 +180,7 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: igno
             self._design, self._targets, self._kept, self._alpha = design, targets[kept], kept, alpha
             self._rows = len(X)
         self._warn(solution.certificates)
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
     def _warn(self, certificates: Any) -> None:

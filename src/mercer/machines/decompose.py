@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -23,16 +22,23 @@ from mercer.gram import Gram
 from mercer.kernels import Gaussian, Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
-from mercer.machines.base import KernelMachine, precise, tell
+from mercer.machines.base import KernelMachine, Stages, precise, tell
 from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
 from mercer.solvers.lanczos import Eigenpairs, Float
 from mercer.threads import limited
 
-Watch = Callable[[Pass], bool]
 #: The residuals, relative to the largest eigenvalue, that are asked for if ``tol`` is 0.
 TOLERANCE = 1e-6
+
+
+class Watch(Stages):
+    """Tells every pass over the matrix, or every stage where it is decomposed as a whole."""
+
+    def __call__(self, step: Pass) -> bool:
+        text = f"float{step.bits}: {step.products} products, residual {step.residual:.1e}"
+        return tell(self.machine, self.context, "solve", text, dataclasses.asdict(step))
 
 
 class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
@@ -81,17 +87,13 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         samples = self._training(X)
         with limited(self.n_jobs):
-            self._decompose(samples, Z, lambda step: self._tell(context, step))
+            self._decompose(samples, Z, Watch(self, context))
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return samples
 
     def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
         """Sets the fitted attributes."""
         raise NotImplementedError
-
-    def _tell(self, context: Any, step: Pass) -> bool:
-        text = f"float{step.bits}: {step.products} products, residual {step.residual:.1e}"
-        return tell(self, context, "solve", text, dataclasses.asdict(step))
 
     def _dense(self, size: int, count: int) -> bool:
         return self.eigen_solver == "dense" or is_small(size, count)
@@ -121,7 +123,7 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
     def _eigenpairs(self, operator: Operator, count: int, progress: Watch) -> Eigenpairs:
         """The largest eigenpairs of a Gram matrix, centred or not."""
         if self._dense(len(operator.gram), count):
-            return dense_eigenpairs(operator, count)
+            return dense_eigenpairs(operator, count, progress.begin)
         pairs = eigenpairs(operator, count, *self._limits(), self._random(), progress)
         self._warn(pairs)
         return pairs
@@ -186,8 +188,8 @@ class KernelPCA(Decomposition):
     n_jobs : int or None, default=None
         The number of threads.
     verbose : bool, default=False
-        Write a line for each product. scikit-learn's callbacks (``set_callbacks``) are told the same, and may stop the
-        solver.
+        Write a line for each product, or for each stage where the whole matrix is decomposed. scikit-learn's callbacks
+        (``set_callbacks``) are told the same, and may stop the products.
 
     Attributes
     ----------
@@ -304,6 +306,7 @@ class KernelPCA(Decomposition):
             known = precise(self.kernel_, known, coefficients, float(roots.max()) / np.sqrt(len(known)))
         self.expansion_ = Expansion(self.kernel_, known, coefficients, -(operator.means @ coefficients))
         if self.fit_inverse_transform:
+            progress.begin(f"inverse of {len(samples)} samples")
             self._fit_inverse()
 
     def _fit_inverse(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from mercer.kernels.distances import Mahalanobis
+from mercer.machines.base import Stages
 from mercer.problem import Vector
 from mercer.samples.base import Array
 
@@ -37,7 +39,7 @@ SURE = 1.0
 FLOOR = 1e-3
 
 
-class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MahalanobisLearner(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Learns the matrix S of a Mahalanobis distance, D^2 = (x - z)' S^-1 (x - z), from class labels.
 
     Writes S^-1 = A A' and minimises over A and alpha the squared leave-one-out errors of kernel ridge regression of the
@@ -73,6 +75,9 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The share of the isotropic metric's error that a learnt one must save to be taken.
     random_state : int, RandomState instance or None, default=0
         For the choice of samples and of parts.
+    verbose : bool, default=False
+        Write a line for each part of the data that begins. scikit-learn's callbacks (``set_callbacks``) are told the
+        same.
 
     Attributes
     ----------
@@ -123,6 +128,7 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "cv": [Interval(Integral, 2, None, closed="left")],
         "worth": [Interval(Real, 0.0, 1.0, closed="left")],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -135,6 +141,7 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         cv: int = 3,
         worth: float = 0.1,
         random_state: Any = 0,
+        verbose: bool | int = False,
     ) -> None:
         self.structure = structure
         self.rank = rank
@@ -143,10 +150,14 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.cv = cv
         self.worth = worth
         self.random_state = random_state
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Self:
         """Learns the metric from samples X with labels y."""
+        context = self._init_callback_context(max_subtasks=None)
+        given = dict(X=X, y=y)
+        context.call_on_fit_task_begin(estimator=self, **given)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -155,12 +166,13 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.rank is not None and self.rank > X.shape[1]:
             raise ValueError(f"rank is {self.rank}, but X has only {X.shape[1]} features; rank=None keeps them all")
         with threadpool_limits(1, user_api="blas"):  # small matrices; and rounding must not decide what is chosen
-            self.structure_, A = self._learnt(X, codes)
+            self.structure_, A = self._learnt(X, codes, Stages(self, context))
         self.factor_ = finished(X, A, self.rank)
         self.distance_ = Mahalanobis(factor=np.linalg.pinv(self.factor_.T))
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
-    def _learnt(self, X: Vector, codes: Array) -> tuple[str, Vector]:
+    def _learnt(self, X: Vector, codes: Array, stages: Stages) -> tuple[str, Vector]:
         """The structure, and the mean of its metrics that are learnt without each part."""
         self.errors_: dict[str, float] = {}
         self.folds_: list[Fold] = []
@@ -172,8 +184,9 @@ class MahalanobisLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         x, Y = X - X.mean(axis=0), indicators(codes, len(self.classes_))
         x *= scale(x)
         found, errors = [], np.zeros((len(names), len(x)))
-        for kept, held in parts(codes, self.cv, random):
+        for number, (kept, held) in enumerate(parts(codes, self.cv, random), 1):
             some = random.permutation(kept)[: self.max_samples]
+            stages.begin(f"part {number} of {self.cv}: {', '.join(names)} from {len(some)} samples")
             machines = learnt(x[some], Y[some], names, self.steps)
             for error, machine in zip(errors, machines, strict=True):
                 error[held] = ((machine(x[held]) - Y[held]) ** 2).sum(axis=1)

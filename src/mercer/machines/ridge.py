@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import LinAlgWarning
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
 
@@ -17,19 +18,20 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine, penalty_of, precise
+from mercer.machines.base import KernelMachine, Stages, penalty_of, precise
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.solvers import Cholesky
 from mercer.solvers.cholesky import Factored, System
 from mercer.solvers.posterior import Posterior
 from mercer.solvers.spectral import Spectral
+from mercer.solvers.stages import Begin
 
 #: A weight this small beside the largest is zero: its inverse may be beyond all numbers.
 LEAST_WEIGHT = 1e-100
 
 
-class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
+class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     """What the machines of this module share: all but the choice of the penalty."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -39,9 +41,10 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
         "fit_intercept": ["boolean"],
+        "verbose": ["verbose"],
     }
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector) -> tuple[Any, Factored]:
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: Begin) -> tuple[Any, Factored]:
         """The penalty, for all targets or for each, and by what the system is to be solved."""
         raise NotImplementedError
 
@@ -60,6 +63,10 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
         """Fits the machine to samples X and targets y, of shape (n_samples,) or (n_samples, n_targets)."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        context = self._init_callback_context(max_subtasks=None)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        stages = Stages(self, context)
         checked = self._validated(X, reset=True)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
@@ -73,9 +80,10 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
         some = samples.take(kept)  # a copy: the user may change X later
         kernel = kernel.resolve(some)
         self._residuals: Vector | None = None
-        self._alpha, system = self._chosen(kernel.gram(some, budget=0), targets[kept], weight[kept])
+        gram = kernel.gram(some, budget=0)
+        self._alpha, system = self._chosen(gram, targets[kept], weight[kept], stages.begin)
         self._problem = squared(targets[kept], self._alpha, weight[kept], bias=self.fit_intercept)
-        solution = Cholesky().solve_by(system, self._problem)
+        solution = Cholesky(begin=stages.begin).solve_by(system, self._problem)
         self.dual_coef_ = np.zeros(targets.shape)
         self.dual_coef_[kept] = solution.coefficients
         self.intercept_ = solution.bias
@@ -89,6 +97,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
         self._known: list[tuple[Any, Posterior]] = []
         absent = np.flatnonzero(weight == 0)
         self._absent = targets[absent] - self.expansion_(samples.take(absent)) if len(absent) else targets[:0]
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -215,6 +224,9 @@ class KernelRidge(RidgeMachine):
         Further arguments of a callable kernel.
     fit_intercept : bool, default=False
         Whether to add a bias b, which is not penalised.
+    verbose : bool, default=False
+        Write a line for each stage that begins: the matrix, its factor, each refinement. scikit-learn's callbacks
+        (``set_callbacks``) are told the same; a closed form cannot be stopped half way.
 
     Attributes
     ----------
@@ -265,6 +277,7 @@ class KernelRidge(RidgeMachine):
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         fit_intercept: bool = False,
+        verbose: bool | int = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -273,9 +286,10 @@ class KernelRidge(RidgeMachine):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
+        self.verbose = verbose
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector) -> tuple[Any, Factored]:
-        return penalty_of(self.alpha, y), System(gram)
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: Begin) -> tuple[Any, Factored]:
+        return penalty_of(self.alpha, y), System(gram, begin)
 
 
 class KernelRidgeCV(RidgeMachine):
@@ -295,6 +309,8 @@ class KernelRidgeCV(RidgeMachine):
         Whether to add a bias b, which is not penalised.
     alpha_per_target : bool, default=False
         Whether each target has a penalty of its own.
+    verbose : bool, default=False
+        As in :class:`KernelRidge`.
 
     Attributes
     ----------
@@ -343,6 +359,7 @@ class KernelRidgeCV(RidgeMachine):
         kernel_params: dict[str, Any] | None = None,
         fit_intercept: bool = False,
         alpha_per_target: bool = False,
+        verbose: bool | int = False,
     ) -> None:
         self.alphas = alphas
         self.kernel = kernel
@@ -352,15 +369,17 @@ class KernelRidgeCV(RidgeMachine):
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
         self.alpha_per_target = alpha_per_target
+        self.verbose = verbose
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector) -> tuple[Any, Factored]:
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: Begin) -> tuple[Any, Factored]:
         if len(y) < 2:
             raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
         given = None if isinstance(self.alphas, Integral) else self._given()  # before the long work
-        spectrum = Spectral.of(gram, weight)
+        spectrum = Spectral.of(gram, weight, begin)
         alphas = spaced(spectrum, int(self.alphas)) if given is None else given
         targets = y.reshape(len(y), -1)
         share = weight / weight.sum()
+        begin(f"leave-one-out errors of {len(alphas)} alphas")
         paths = spectrum.path(targets, alphas, bias=self.fit_intercept)
         errors = np.concatenate([np.einsum("i,aij->aj", share, path.residuals**2) for path in paths])
         best = self._best(spectrum, alphas, errors)

@@ -120,7 +120,9 @@ class KernelSVD(Decomposition):
         x, z = x.astype(np.float64), z.astype(np.float64)
         A, B = self.kernel_.bind(x, z), self.kernel_.bind(z, x)
         if self._dense(min(A.shape), count):
+            progress.begin(f"matrix of {len(x)} and {len(z)} samples")
             K = A.dense()
+            progress.begin(f"singular vectors of {len(x)} x {len(z)}")
             U, s, V = interruptible(lambda: np.linalg.svd(K, full_matrices=False))
             U, V, self.n_iter_ = U[:, :count], V[:count].T, 1
             self.singular_values_ = s[:count]

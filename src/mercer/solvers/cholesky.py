@@ -23,6 +23,7 @@ from mercer.gram import Gram
 from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import Solution, certify
 from mercer.solvers.lapack import NotPositiveDefiniteError, eigh, factorize
+from mercer.solvers.stages import Begin, silent
 
 #: Rows handled at a time where a temporary of the matrix's width is needed.
 PANEL = 384
@@ -50,6 +51,8 @@ class Factored(Protocol):
 class Cholesky:
     """Solves problems without bounds. ``tol`` bounds the KKT violation relative to the largest |q|.
 
+    ``begin`` is told every long stage before it begins.
+
     >>> import numpy as np
     >>> from mercer.kernels import Linear
     >>> from mercer.problem import squared
@@ -59,6 +62,7 @@ class Cholesky:
 
     tol: float = 1e-7
     refinements: int = 5
+    begin: Begin = silent
 
     def solve(self, gram: Gram, problem: Problem) -> Solution:
         if problem.bounded:
@@ -67,7 +71,7 @@ class Cholesky:
             raise ValueError("Cholesky solves problems with at most one equality")
         if len(problem) != len(gram):
             raise ValueError(f"the problem has {len(problem)} coefficients but the Gram matrix has {len(gram)} rows")
-        return self.solve_by(System(gram), problem)
+        return self.solve_by(System(gram, self.begin), problem)
 
     def solve_by(self, system: Factored, problem: Problem) -> Solution:
         """The solution, found and refined by means of a system that may serve many problems."""
@@ -96,12 +100,14 @@ class Cholesky:
         if attempt is not None and attempt.good:
             return attempt
         if system.dtype == np.float32:
-            return self._solve(System(system.gram.exact), ridge, q, total)
+            return self._solve(System(system.gram.exact, self.begin), ridge, q, total)
+        self.begin(f"least squares of {len(q)} rows")
         a = system.least_squares(ridge, q, total)
         return Attempt(a, system.product(a), 1, False)
 
     def _refine(self, system: Factored, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """Newton steps on the residual, which is exact to float64, until it is small or no longer falls."""
+        self.begin(f"factor of {len(q)} rows in {system.dtype}")
         solve = system.factor(ridge)
         ones = None if total is None else solve(np.ones((len(q), 1)))
         a, bias = np.zeros_like(q), np.zeros(q.shape[1])
@@ -119,6 +125,7 @@ class Cholesky:
             product = system.product(a)
             residual = q - product - ridge[:, None] * a - bias
             before, worst = worst, float(np.abs(residual).max())
+            self.begin(f"refinement {steps}: residual {worst:.1e}")
             if worst <= 0.1 * limit or not worst < 0.5 * before:
                 break
         # What no solver in float64 can undercut: the rounding of the residual itself.
@@ -149,7 +156,8 @@ def rounding(diagonal: Vector, a: Vector) -> float:
 class System:
     """K + diag(ridge) in memory: its factor in the lower triangle, K itself in the upper one and ``diagonal``."""
 
-    def __init__(self, gram: Gram) -> None:
+    def __init__(self, gram: Gram, begin: Begin = silent) -> None:
+        begin(f"matrix of {len(gram)} samples in {gram.dtype}")
         self.gram = gram
         self.matrix = gram.to_dense()
         self.diagonal = self.matrix.diagonal().copy()

@@ -27,6 +27,7 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.solvers.lanczos import Eigenpairs, Float, largest
 from mercer.solvers.lapack import eigh, largest_eigh
+from mercer.solvers.stages import Begin, silent
 from mercer.threads import blas_of_one_thread
 
 #: Up to this many samples the matrix is stored and decomposed as a whole ...
@@ -189,9 +190,11 @@ def first_block(operator: Operator, count: int, rng: Any) -> Float:
     return operator.extended(np.sort(rng.permutation(n)[:some]), width, rng)
 
 
-def dense_eigenpairs(operator: Operator, count: int) -> Eigenpairs:
+def dense_eigenpairs(operator: Operator, count: int, begin: Begin = silent) -> Eigenpairs:
     """The ``count`` largest eigenpairs by LAPACK, from the matrix in memory."""
+    begin(f"matrix of {len(operator.gram)} samples")
     A = operator.dense()
+    begin(f"{count} eigenvectors of {len(A)} rows")
     values, V = eigh(A) if count * DENSE_SHARE > len(A) else largest_eigh(A, count)
     values, V = values[::-1][:count], np.ascontiguousarray(V[:, ::-1][:, :count])
     return Eigenpairs(values, V, np.linalg.norm(operator(V) - V * values, axis=0), 1, True)

@@ -25,6 +25,7 @@ from mercer.problem import Vector
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.linear import LinearSolution
+from mercer.solvers.stages import Begin, silent
 
 #: Sweeps of coordinate descent after which another method is tried first.
 SWEEPS = 1000
@@ -87,11 +88,15 @@ class Design:
         found = [self._ridge(t[:, j], a, tol) for j, a in enumerate(np.broadcast_to(alpha, y.shape[1]).tolist())]
         return self._solution(y, found)
 
-    def lasso(self, y: Vector, alpha: Any, tol: float = 1e-6, max_iter: int = 10_000) -> LinearSolution:
+    def lasso(
+        self, y: Vector, alpha: Any, tol: float = 1e-6, max_iter: int = 10_000, begin: Begin = silent
+    ) -> LinearSolution:
         """The same with absolute values; without a penalty, of all that are best, the one of least squares."""
         t, alphas = self.shifted(y), np.broadcast_to(alpha, y.shape[1]).tolist()
         found = [
-            self._lasso(t[:, j], a, tol, max_iter) if a > 0 else self._ridge(t[:, j], a, tol)
+            self._lasso(t[:, j], a, tol, max_iter, lambda stage, j=j: begin(f"target {j + 1}: {stage}"))
+            if a > 0
+            else self._ridge(t[:, j], a, tol)
             for j, a in enumerate(alphas)
         ]
         return self._solution(y, found)
@@ -129,7 +134,7 @@ class Design:
         gap = max(primal - dual, 0.0)
         return Certificate(primal, dual, gap, float(slope.max()), 0, gap <= tol * float(t @ t))
 
-    def _lasso(self, t: Vector, alpha: float, tol: float, max_iter: int) -> tuple[Vector, Certificate]:
+    def _lasso(self, t: Vector, alpha: float, tol: float, max_iter: int, begin: Begin) -> tuple[Vector, Certificate]:
         """Coordinate descent; if basis functions are so alike that it takes too long, least angles; then descent again.
 
         scikit-learn divides the squared error by twice the number of rows, and its tolerance is that of half our gap.
@@ -150,10 +155,16 @@ class Design:
         best = np.zeros(self.matrix.shape[1])
         certificate = self._judge_lasso(t, best, alpha, tol)
         iterations = 0
-        stages = [lambda w: descend(w, min(SWEEPS, max_iter)), angles, lambda w: descend(w, max_iter)]
-        for stage in stages:
+        few = min(SWEEPS, max_iter)
+        stages: list[tuple[str, Any]] = [
+            (f"at most {few} sweeps of coordinate descent", lambda w: descend(w, few)),
+            ("least angles", angles),
+            (f"at most {max_iter} sweeps of coordinate descent", lambda w: descend(w, max_iter)),
+        ]
+        for name, stage in stages:
             if certificate.converged:
                 break
+            begin(f"{name}, gap {certificate.gap:.3g}")
             with warnings.catch_warnings():  # our own certificate says whether it has converged
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 w, steps = interruptible(lambda stage=stage, start=best: stage(start))  # type: ignore[misc]

@@ -22,6 +22,7 @@ from mercer.gram import Gram
 from mercer.problem import Vector
 from mercer.solvers.cholesky import PANEL, System, rounding
 from mercer.solvers.lapack import NotPositiveDefiniteError, eigh
+from mercer.solvers.stages import Begin, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,8 @@ class Spectral:
     vectors: Vector
 
     @classmethod
-    def of(cls, gram: Gram, weight: Vector) -> Spectral:
+    def of(cls, gram: Gram, weight: Vector, begin: Begin = silent) -> Spectral:
+        begin(f"matrix of {len(gram)} samples in float64")
         K = gram.exact.to_dense()
         if not np.isfinite(K.diagonal()).all():
             raise ValueError(f"{gram.kernel} is not finite on these samples; scale the data first")
@@ -53,6 +55,7 @@ class Spectral:
         if (weight != 1).any():
             K *= root[:, None]
             K *= root
+        begin(f"eigenvectors of {len(gram)} rows")
         values, vectors = eigh(K)
         if gram.kernel.validity == "psd":
             cut = len(K) * float(np.finfo(np.float64).eps) * float(np.abs(values).max())
