@@ -129,7 +129,7 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
     def transform(self, X: Any) -> Array:
         """The coordinates of X along the components, of shape (n_samples, n_components)."""
         check_is_fitted(self)
-        samples = self.kernel_.samples(self._validated(X, reset=False))
+        samples = self._seen(X)
         with limited(self.n_jobs):
             return np.asarray(self.expansion_(samples), dtype=samples.dtype)
 
