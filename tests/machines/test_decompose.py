@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA as Peer
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelPCA, KernelSVD
@@ -123,6 +123,11 @@ def test_pre_images_by_a_fixed_point():
     back = machine.inverse_transform(machine.transform(noisy))
     error = np.abs(np.linalg.norm(back, axis=1) - 1)
     assert error.mean() < 0.5 * np.abs(np.linalg.norm(noisy, axis=1) - 1).mean()
+    scaled = KernelPCA(4, kernel=3 * Gaussian(1.0)).fit(circle)  # a longer phi(z) has the same pre-image
+    np.testing.assert_allclose(scaled.inverse_transform(scaled.transform(noisy)), back, atol=1e-5)
+    for kernel in (0 * Gaussian(1.0), 2 * Linear()):
+        with pytest.raises(NotFittedError, match="Gaussian kernels"):
+            KernelPCA(2, kernel=kernel).fit(circle).inverse_transform(np.zeros((1, 2)))
     full = KernelPCA(kernel=Gaussian(0.3)).fit(circle[:40])  # all components: the samples themselves come back
     np.testing.assert_allclose(full.inverse_transform(full.transform(circle[:40])), circle[:40], atol=1e-5)
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_psd_eigenvalues, check_array, check_
 from mercer import preimages
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.kernels import Gaussian, Kernel, named_kernel
+from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
 from mercer.machines.base import KernelMachine, precise, tell
@@ -332,14 +332,15 @@ class KernelPCA(Decomposition):
     def inverse_transform(self, X: Any) -> Array:
         """Points whose components are about X, of shape (n_samples, n_features).
 
-        By the regression learned with ``fit_inverse_transform=True``. Without it, for the Gaussian kernel of dense
-        vectors, the z whose phi(z) is nearest to the point of the components, sought from the nearest sample on; see
-        ``mercer.preimages``.
+        By the regression learned with ``fit_inverse_transform=True``. Without it, for a positive multiple of the
+        Gaussian kernel of dense vectors, the z whose phi(z) is nearest to the point of the components, sought from the
+        nearest sample on; see ``mercer.preimages``.
         """
         check_is_fitted(self)
         if self.fit_inverse_transform:
             return self.inverse_(X)
-        if not isinstance(self.kernel_, Gaussian) or hasattr(self.X_fit_, "tocsr"):
+        gaussian = preimages.gaussian_of(self.kernel_)
+        if gaussian is None or hasattr(self.X_fit_, "tocsr"):
             raise NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
                 "transform is not available: without it, it is for Gaussian kernels of dense vectors only"
@@ -351,5 +352,5 @@ class KernelPCA(Decomposition):
             # The point of components t is the mean of the phi(x_i) plus sum_j t_j times axis j.
             weights = T[some] @ self.expansion_.coefficients.T + 1 / len(samples)
             start = np.argmin(np.sum(own**2, axis=1) - 2 * T[some] @ own.T, axis=1)
-            out[some] = preimages.nearest(self.kernel_, samples, weights, samples.take(start).dense())
+            out[some] = preimages.nearest(gaussian, samples, weights, samples.take(start).dense())
         return out
