@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.expansion import Expansion
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.solvers.cholesky import Cholesky
@@ -33,6 +33,17 @@ def learned(kernel: Kernel, coordinates: Vector, samples: Samples, alpha: float)
     targets = np.asarray(samples.dense(), dtype=np.float64)
     solution = Cholesky().solve(kernel.gram(coordinates, budget=0), squared(targets, alpha))
     return Expansion(kernel, kernel.samples(coordinates), solution.coefficients, np.asarray(solution.bias))
+
+
+def gaussian_of(kernel: Kernel) -> Gaussian | None:
+    """The Gaussian of which a kernel is a positive multiple: the pre-images of the two are the same, as c phi(x) is.
+
+    >>> gaussian_of(3 * Gaussian(2.0))
+    Gaussian(sigma=2)
+    """
+    if isinstance(kernel, Scaled) and kernel.factor > 0:
+        kernel = kernel.inner
+    return kernel if isinstance(kernel, Gaussian) else None
 
 
 def nearest(kernel: Gaussian, samples: Samples, weights: Vector, start: Vector) -> Vector:

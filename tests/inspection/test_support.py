@@ -2,11 +2,28 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgWarning
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_blobs
 from sklearn.preprocessing import scale
 
-from mercer import SVC, SVR, KernelRidge, LinearSVC, NuSVC, OneClassSVM
+from mercer import (
+    LMS,
+    SVC,
+    SVR,
+    KernelLMS,
+    KernelLogistic,
+    KernelPCA,
+    KernelPerceptron,
+    KernelRidge,
+    KernelRidgeCV,
+    KernelSVD,
+    LinearSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+)
 from mercer.inspection import support_report
 from mercer.kernels import Gaussian, Polynomial
 
@@ -118,16 +135,37 @@ def test_leave_one_out_errors_are_within_the_bound():
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_influence_on_ridge_regression_is_exact(bias):
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("search", [False, True])
+def test_influence_on_ridge_regression_is_exact(bias, weighted, search):
     data, target = load_diabetes(return_X_y=True)
     data, targets = data[:40], np.stack([target[:40], target[40:80]], axis=1)
-    machine = KernelRidge(alpha=[0.1, 0.3], kernel=Gaussian(0.1), fit_intercept=bias).fit(data, targets)
-    report = support_report(machine)
+    weight = np.linspace(0.2, 3, 40) if weighted else np.ones(40)
+    weight[3] = 0.0 if weighted else 1.0  # as good as absent, so its row is not kept
+    if search:
+        machine = KernelRidgeCV([0.1, 0.3], kernel=Gaussian(0.1), fit_intercept=bias, alpha_per_target=True)
+    else:
+        machine = KernelRidge(alpha=[0.1, 0.3], kernel=Gaussian(0.1), fit_intercept=bias)
+    report = support_report(machine.fit(data, targets, sample_weight=weight))
+    alpha = machine.alpha_ if search else machine.alpha
+    assert report.samples == 40
+    assert len(report.rows) == len(report.essential) == np.count_nonzero(weight)
     for i in (0, 7, 39):
         kept = np.arange(40) != i
-        without = clone(machine).fit(data[kept], targets[kept])
+        without = KernelRidge(alpha, kernel=Gaussian(0.1), fit_intercept=bias)
+        without.fit(data[kept], targets[kept], sample_weight=weight[kept])
         change = (machine.predict(data[i : i + 1]) - without.predict(data[i : i + 1]))[0]
-        np.testing.assert_allclose([problem.influence[i] for problem in report.problems], change, rtol=1e-8)
+        found = [problem.influence[problem.rows == i][0] for problem in report.problems]
+        np.testing.assert_allclose(found, change, rtol=1e-7)
+
+
+def test_influence_is_unknown_where_nothing_can_be_left_out():
+    (problem,) = support_report(KernelRidge().fit([[1.0]], [2.0])).problems
+    assert problem.influence is None
+    with pytest.warns(LinAlgWarning, match="Singular matrix"):
+        machine = KernelRidge(alpha=0).fit([[1.0], [1.0]], [2.0, 2.0])
+    (problem,) = support_report(machine).problems
+    assert problem.influence is None
 
 
 def test_preimages_are_nearest_to_the_hulls():
@@ -144,7 +182,68 @@ def test_preimages_are_nearest_to_the_hulls():
         assert distance == pytest.approx(np.sqrt(squared.min()))
 
 
-@pytest.mark.parametrize("machine", [SVR(C=20.0, epsilon=20.0), OneClassSVM(nu=0.1)])
+@pytest.mark.parametrize("labels", [y, y == 1], ids=["three", "two"])
+@pytest.mark.parametrize("count", [None, 12])
+def test_logistic_regression_keeps_all_or_a_basis(labels, count):
+    machine = KernelLogistic(max_basis=count).fit(X, labels)
+    report = support_report(machine, X)
+    assert len(report.problems) == (3 if labels is y else 1)
+    assert report.per_class == {c: int((labels[machine.support_] == c).sum()) for c in machine.classes_.tolist()}
+    assert len(report.rows) == (count or 150)
+    for p, problem in enumerate(report.problems):
+        a = machine.expansion_.coefficients.reshape(len(report.rows), -1)[:, p]
+        assert problem.free == len(problem.rows) == np.count_nonzero(a)
+        assert problem.at_bound == 0
+        assert problem.influence is problem.left_out_errors is None  # bounds of the hinge are not of this loss
+    # Without a basis the optimum feels every sample; of a basis, all others had a say.
+    assert (report.essential is None) == (count is not None)
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_a_perceptron_keeps_its_mistakes(parts):
+    order = np.random.default_rng(0).permutation(150)
+    data, labels = X[order], y[order]
+    machine = KernelPerceptron(Gaussian(1.0), max_iter=1000)
+    if parts == 1:
+        machine.fit(data, labels)
+    else:
+        for rows in np.array_split(np.arange(150), parts):
+            machine.partial_fit(data[rows], labels[rows], classes=[0, 1, 2])
+    report = support_report(machine, data)
+    np.testing.assert_array_equal(machine.expansion_.samples.array, data[report.rows])
+    assert report.samples == 150
+    assert report.per_class == {c: int((labels[report.rows] == c).sum()) for c in range(3)}
+    assert [problem.name for problem in report.problems] == [f"{c} against the rest" for c in range(3)]
+    assert [problem.free for problem in report.problems] == (machine.expansion_.coefficients != 0).sum(axis=0).tolist()
+    assert report.essential is None
+    assert f"KernelPerceptron keeps {len(report.rows)} of 150 samples" in str(report)
+
+
+@pytest.mark.parametrize("machine", [LMS(alpha=0.1), KernelLMS(Gaussian(1.0), alpha=0.1)])
+def test_least_mean_squares_that_converged_need_all_they_keep(machine):
+    weight = np.ones(150)
+    weight[:10] = 0.0
+    report = support_report(machine.fit(X, np.stack([y, X[:, 0]], axis=1), sample_weight=weight), X)
+    assert [problem.name for problem in report.problems] == ["output 0", "output 1"]
+    np.testing.assert_array_equal(report.rows, np.arange(10, 150))
+    np.testing.assert_array_equal(report.essential, np.arange(10, 150))
+    early = clone(machine).set_params(early_stopping=True, n_iter_no_change=1).fit(X, y)
+    assert support_report(early).essential is None
+
+
+@pytest.mark.parametrize("machine", [SVR(C=20.0, epsilon=20.0), NuSVR(C=20.0), OneClassSVM(nu=0.1)])
+def test_bounds_of_weighted_regression_and_novelty(machine):
+    data, target = load_diabetes(return_X_y=True)
+    weight = np.linspace(0.2, 2, 150)
+    machine.set_params(tol=1e-8).fit(data[:150], target[:150], sample_weight=weight)
+    (problem,) = support_report(machine).problems
+    bound = getattr(machine, "C", 1.0) * weight[machine.support_]
+    assert problem.at_bound == (np.abs(machine.dual_coef_[0]) >= (1 - 1e-9) * bound).sum() > 5
+    assert problem.free > 0
+    assert problem.refit_error < 1e-4
+
+
+@pytest.mark.parametrize("machine", [SVR(C=20.0, epsilon=20.0), NuSVR(C=20.0), OneClassSVM(nu=0.1)])
 def test_regression_and_novelty(machine):
     data, target = load_diabetes(return_X_y=True)
     report = support_report(machine.fit(data[:150], target[:150]))
@@ -164,6 +263,9 @@ def test_the_table_has_a_line_per_problem():
 def test_what_keeps_no_samples_is_refused():
     with pytest.raises(TypeError, match="SVC\\(kernel='linear'\\)"):
         support_report(LinearSVC().fit(X, y))
+    for machine in (KernelPCA(2), KernelSVD(2), Perceptron(max_iter=1000)):
+        with pytest.raises(TypeError, match=f"{type(machine).__name__} keeps no support vectors"):
+            support_report(machine.fit(X[:100], y[:100]))
     with pytest.raises(ValueError, match="must be the 150 training samples"):
         support_report(SVC().fit(X, y), X[:10])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA as Peer
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelPCA, KernelSVD
@@ -90,6 +90,29 @@ def test_precomputed(iterative):
     np.testing.assert_allclose(abs(stored.transform(new)), abs(direct.transform(X[300:310])), atol=1e-5)
 
 
+@pytest.mark.parametrize("solver", ["dense", "auto"])
+def test_a_matrix_that_is_not_symmetric_is_seen_through_its_symmetric_part(iterative, solver):
+    K = Gaussian(2.0)(X[:300])
+    skew = np.random.default_rng(0).standard_normal(K.shape)
+    machine = KernelPCA(3, kernel="precomputed", eigen_solver=solver).fit(K + skew - skew.T)
+    known = KernelPCA(3, kernel="precomputed", eigen_solver=solver).fit(K)
+    np.testing.assert_allclose(machine.eigenvalues_, known.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(machine.eigenvectors_, known.eigenvectors_, atol=1e-6)
+
+
+def test_randomized_refuses_what_would_take_a_negative_eigenvalue(iterative):
+    rng = np.random.default_rng(0)
+    U = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    U -= U.mean(axis=0)
+    K = (U * np.concatenate([[9.0, 7.0, 5.0, 4.0], np.zeros(295), [-6.0]])) @ U.T
+    for solver in ("auto", "arpack"):
+        np.testing.assert_array_less(3.5, KernelPCA(4, kernel="precomputed", eigen_solver=solver).fit(K).eigenvalues_)
+    machine = KernelPCA(2, kernel="precomputed", eigen_solver="randomized").fit(K)  # 9, 7, and then -6
+    assert machine.eigenvalues_[-1] > 6.5
+    with pytest.raises(ValueError, match="significant negative eigenvalues"):
+        machine.set_params(n_components=3).fit(K)
+
+
 def test_pre_images_by_a_fixed_point():
     """Points on a circle with noise are drawn back to the circle (Mika et al. 1999)."""
     rng = np.random.default_rng(0)  # its own: what other tests have drawn does not matter
@@ -100,6 +123,11 @@ def test_pre_images_by_a_fixed_point():
     back = machine.inverse_transform(machine.transform(noisy))
     error = np.abs(np.linalg.norm(back, axis=1) - 1)
     assert error.mean() < 0.5 * np.abs(np.linalg.norm(noisy, axis=1) - 1).mean()
+    scaled = KernelPCA(4, kernel=3 * Gaussian(1.0)).fit(circle)  # a longer phi(z) has the same pre-image
+    np.testing.assert_allclose(scaled.inverse_transform(scaled.transform(noisy)), back, atol=1e-5)
+    for kernel in (0 * Gaussian(1.0), 2 * Linear()):
+        with pytest.raises(NotFittedError, match="Gaussian kernels"):
+            KernelPCA(2, kernel=kernel).fit(circle).inverse_transform(np.zeros((1, 2)))
     full = KernelPCA(kernel=Gaussian(0.3)).fit(circle[:40])  # all components: the samples themselves come back
     np.testing.assert_allclose(full.inverse_transform(full.transform(circle[:40])), circle[:40], atol=1e-5)
 

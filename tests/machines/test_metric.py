@@ -167,3 +167,7 @@ def test_the_machine_that_is_judged_is_kernel_ridge():
     Y = indicators(y, 2)
     (machine,) = learnt(X, Y, ("diagonal",), 5)
     assert np.mean((machine(X) - Y) ** 2) < np.mean(Y**2)
+    # What is judged is the library's own Gaussian and its own solution: y - f(x) = alpha a, one alpha for all samples.
+    assert machine.function.kernel == Gaussian(1.0)
+    alphas = (Y - machine(X)) / machine.function.coefficients
+    np.testing.assert_allclose(alphas, alphas[0], rtol=1e-6)

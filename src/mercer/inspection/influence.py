@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from mercer.gram import Gram
+from mercer.inspection.contests import columns
 from mercer.kernels.base import Kernel
 from mercer.problem import Vector
 from mercer.samples import Samples
-from mercer.solvers.lapack import eigh
 
 #: Matrices of this many samples are computed whole: at most 32 MB.
 DENSE = 2000
 
 
-def ridge_influence(gram: Gram, a: Vector, alpha: Vector, bias: bool) -> Vector | None:
-    """f(x_i) - f'(x_i), f' fitted without sample i; None for more than 2000 samples.
+def ridge_influence(model: Any) -> Vector | None:
+    """f(x_i) - f'(x_i) of kernel ridge regression, f' fitted without sample i: a row per support vector.
 
-    With P the inverse of K + alpha I (if there is a bias, the part of the bordered matrix's inverse that belongs to K),
-    the residual of sample i without it is a_i / P_ii, and with it alpha a_i (Cawley, Talbot, "Fast exact leave-one-out
-    cross-validation of sparse least-squares support vector machines", Neural Networks 2004).
+    It is the residual of sample i without it minus that with it, a_i / P_ii - alpha a_i / w_i with P the inverse of
+    K + alpha / w (Cawley, Talbot, "Fast exact leave-one-out cross-validation of sparse least-squares support vector
+    machines", Neural Networks 2004). None for more than 2000 samples, where ``loo_residuals`` is for the user to ask,
+    and where K + alpha is not positive definite or nothing would be left.
 
     >>> from mercer import KernelRidge
-    >>> from mercer.kernels import Linear
-    >>> X, y = [[1.0], [2.0], [4.0]], np.array([1.0, 3.0, 3.0])
-    >>> f, without = KernelRidge(alpha=1).fit(X, y), KernelRidge(alpha=1).fit(X[1:], y[1:])
-    >>> change = ridge_influence(Linear().gram(X), f.dual_coef_[:, None], np.ones(1), False)
-    >>> bool(np.isclose(change[0, 0], (f.predict(X) - without.predict(X))[0]))
+    >>> X, y, w = [[1.0], [2.0], [4.0]], np.array([1.0, 3.0, 3.0]), np.array([1.0, 2.0, 3.0])
+    >>> f, without = KernelRidge().fit(X, y, w), KernelRidge().fit(X[1:], y[1:], w[1:])
+    >>> bool(np.isclose(ridge_influence(f)[0, 0], (f.predict(X) - without.predict(X))[0]))
     True
     """
-    if len(gram) > DENSE:
+    if len(model.support_) > DENSE:
         return None
-    values, U = eigh(gram.exact.to_dense())
-    change = np.empty_like(a)
-    for j, penalty in enumerate(np.broadcast_to(alpha, a.shape[1])):
-        inverse = 1 / (np.maximum(values, 0.0) + penalty)
-        diagonal = (U**2) @ inverse
-        if bias:
-            ones = U @ (inverse * U.sum(axis=0))
-            diagonal = diagonal - ones**2 / ones.sum()
-        change[:, j] = a[:, j] / diagonal - penalty * a[:, j]
-    return change
+    try:
+        left_out = model.loo_residuals()
+    except ValueError:
+        return None
+    return np.asarray(columns(left_out - model.residuals())[model.support_])
 
 
 def reach(kernel: Kernel, samples: Samples) -> float:

@@ -7,6 +7,7 @@ leaving one out could change.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +37,8 @@ class Support:
     rows: Array = field(repr=False)
     free: int
     at_bound: int
-    #: Rows that alone give the same w; None where too many are free to tell. See ``mercer.inspection.essential``.
+    #: Rows that alone give the same w; None where too many are free to tell, or where w is not the optimum of a problem
+    #: of their own. See ``mercer.inspection.essential``.
     essential: Array | None = field(repr=False)
     #: |w - w'| / |w| with w' the solution of the problem posed on the essential rows alone.
     refit_error: float | None
@@ -94,13 +96,18 @@ class SupportReport:
 
 
 def support_report(model: Any, X: Any = None) -> SupportReport:
-    """What a fitted support vector machine or kernel ridge regression keeps of its training set.
+    """What a fitted machine keeps of its training set: a support vector machine or any other with a ``support_``.
 
     For every problem: rows kept, free (0 < |a_i| < C_i) and at the bound; *essential* rows, a part of them, minimal in
     the sense of inclusion, that gives the same w (of data in d dimensions that a hyperplane separates, at most d + 1)
     with the error of a fit to them alone; pre-images, the samples nearest to the points of the two classes' convex
-    hulls between which w points; and what leaving a row out can change: for ``KernelRidge``, without sample weights,
-    exactly f(x_i) - f'(x_i); for a classifier 2 |a_i| R^2, which bounds leave-one-out errors.
+    hulls between which w points; and what leaving a row out can change: for ``KernelRidge`` and ``KernelRidgeCV``, at
+    its alpha, exactly f(x_i) - f'(x_i); for a support vector classifier 2 |a_i| R^2, which bounds leave-one-out errors.
+
+    Ridge regression, ``KernelLogistic``, ``KernelLMS`` and ``KernelPerceptron`` have no bounds, so all that they keep
+    is free. The optimum of the first two, and of the third if it got there, needs all of it. What few samples span
+    although all have a say (``max_basis``), or what mistakes made, is not the optimum of a problem of those samples:
+    then nothing is essential or not.
 
     With the training data ``X``, pre-images are sought among all of it and R is that of all of it, as the bound needs;
     else both look at the support vectors only. In the table, "refit" is the relative change of w and "left out" the
@@ -122,82 +129,115 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
     1 against 0          3          3          0          2    ...         <= 3     3 (0), 1 (...)
     """
     check_is_fitted(model)
-    if hasattr(model, "support_"):
-        return _of_support_machine(model, X)
-    if hasattr(model, "X_fit_") and hasattr(model, "alpha"):
-        return _of_ridge(model)
-    raise TypeError(
-        f"{type(model).__name__} keeps no support vectors, so nothing can be said of them; "
-        "give a support vector machine, such as SVC(kernel='linear'), or kernel ridge regression"
-    )
-
-
-def _of_support_machine(model: Any, X: Any) -> SupportReport:
-    f = model.expansion_
+    if not hasattr(model, "support_"):
+        raise TypeError(
+            f"{type(model).__name__} keeps no support vectors, samples with coefficients that were fitted to targets: "
+            "nothing can be said of them. Give a support vector machine, such as SVC(kernel='linear'), kernel ridge or "
+            "logistic regression, KernelLMS or KernelPerceptron"
+        )
     rows = np.asarray(model.support_)
-    labels = np.repeat(model.classes_, model.n_support_) if hasattr(model, "classes_") else None
-    names = ["all samples"] if labels is None else [str(contest) for contest in contests_of(model)]
-    samples = f.samples.take(np.arange(len(rows)))
+    samples = model.expansion_.samples.take(np.arange(len(rows)))
+    a = columns(model.expansion_.coefficients)[: len(rows)]
     others, places = (samples, rows) if X is None else _training(model, X)
-    twice = reach(f.kernel, others) if labels is not None and len(rows) else 0.0
+    judge = _judge(model, others)
     problems = []
-    for p, (name, a) in enumerate(zip(names, columns(f.coefficients)[: len(rows)].T, strict=True)):
-        own = np.flatnonzero(a)
-        g = Expansion(f.kernel, samples.take(own), a[own], np.atleast_1d(f.bias)[p])
-        values = g(g.samples) if len(own) else np.zeros(0)
-        slack = None if labels is None else np.maximum(0.0, 1 - np.sign(a[own]) * values)
-        limit, bound = _limits(model, p, a[own], slack, None if labels is None else labels[own])
-        target = values - float(g.bias) if labels is None else np.sign(a[own])
-        needed, error = _needed(g, limit, bound, target, labels is None)
-        influence = None if slack is None else twice * np.abs(a[own])
+    for p, (name, column) in enumerate(zip(_names(model, a.shape[1]), a.T, strict=True)):
+        own = np.flatnonzero(column)
+        bias = np.atleast_1d(model.expansion_.bias)[p]
+        g = Expansion(model.expansion_.kernel, samples.take(own), column[own], bias)
+        found = judge(p, own, g)
         problems.append(
             Support(
                 name,
                 rows[own],
-                int((~bound).sum()),
-                int(bound.sum()),
-                None if needed is None else np.sort(rows[own][needed]),
-                error,
+                int((~found.bound).sum()),
+                int(found.bound.sum()),
+                None if found.needed is None else np.sort(rows[own][found.needed]),
+                found.refit_error,
                 *_preimages(g, others, places),
-                influence,
-                None if slack is None or influence is None else int((slack + influence >= 1).sum()),
+                found.influence,
+                found.left_out_errors,
             )
         )
-    counts = {} if labels is None else dict(zip(model.classes_.tolist(), model.n_support_.tolist(), strict=True))
-    return SupportReport(type(model).__name__, int(model.shape_fit_[0]), rows, counts, tuple(problems))
+    classes = hasattr(model, "classes_")
+    counts = dict(zip(model.classes_.tolist(), model.n_support_.tolist(), strict=True)) if classes else {}
+    return SupportReport(type(model).__name__, _size(model), rows[a.any(axis=1)], counts, tuple(problems))
 
 
-def _of_ridge(model: Any) -> SupportReport:
-    """Ridge regression keeps every sample, and needs every one whose coefficient is not zero."""
-    samples = model.kernel_.samples(model.X_fit_)
-    a = columns(model.dual_coef_)
-    alpha = np.atleast_1d(np.asarray(getattr(model, "alpha_", model.alpha), dtype=np.float64))
-    change = ridge_influence(model.kernel_.gram(samples, budget=0), a, alpha, bool(model.fit_intercept))
-    problems = []
-    for j in range(a.shape[1]):
-        own = np.flatnonzero(a[:, j])
-        g = Expansion(model.kernel_, samples.take(own), a[own, j], np.zeros(()))
-        near = _preimages(g, samples, np.arange(len(samples)))
-        influence = None if change is None else change[own, j]
-        name = "all samples" if a.shape[1] == 1 else f"output {j}"
-        problems.append(Support(name, own, len(own), 0, own, None, *near, influence, None))
-    kept = np.flatnonzero(a.any(axis=1))
-    return SupportReport(type(model).__name__, len(samples), kept, {}, tuple(problems))
+def _names(model: Any, outputs: int) -> list[str]:
+    if hasattr(model, "classes_"):
+        return [str(contest) for contest in contests_of(model)]
+    return ["all samples"] if outputs == 1 else [f"output {j}" for j in range(outputs)]
+
+
+def _size(model: Any) -> int:
+    """How many samples the machine was fitted to."""
+    if hasattr(model, "shape_fit_"):
+        return int(model.shape_fit_[0])
+    return int(getattr(model, "n_samples_seen_", 0)) or len(model.dual_coef_)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Of the support vectors of one problem: who is at a bound, who is needed, and what leaving one out can change."""
+
+    bound: Flags
+    needed: Flags | None
+    refit_error: float | None
+    influence: Vector | None
+    left_out_errors: int | None
+
+
+#: Judges a problem by its number, the positions of its support vectors among all, and its function.
+Judge = Callable[[int, Array, Expansion], Judgement]
+
+
+def _judge(model: Any, others: Samples) -> Judge:
+    if getattr(model, "_bounded", False):
+        twice = reach(model.kernel_, others) if hasattr(model, "classes_") and len(model.support_) else 0.0
+        return lambda p, own, g: _judged_with_bounds(model, twice, p, own, g)
+    change = ridge_influence(model) if hasattr(model, "loo_residuals") else None
+    certificates = np.ravel(getattr(model, "certificate_", ()))
+    optimal = bool(len(certificates)) and all(certificate.converged for certificate in certificates)
+    whole = optimal and getattr(model, "max_basis", None) is None
+
+    def judge(p: int, own: Array, g: Expansion) -> Judgement:
+        nobody = np.zeros(len(own), dtype=bool)
+        influence = None if change is None else change[own, p]
+        return Judgement(nobody, ~nobody if whole else None, None, influence, None)
+
+    return judge
+
+
+def _judged_with_bounds(model: Any, twice: float, p: int, own: Array, g: Expansion) -> Judgement:
+    labels = np.repeat(model.classes_, model.n_support_)[own] if hasattr(model, "classes_") else None
+    a = g.coefficients
+    values = g(g.samples) if len(own) else np.zeros(0)
+    slack = None if labels is None else np.maximum(0.0, 1 - np.sign(a) * values)
+    limit, bound = _limits(model, p, own, a, slack, labels)
+    target = values - float(g.bias) if labels is None else np.sign(a)
+    needed, error = _needed(g, limit, bound, target, labels is None)
+    if slack is None:
+        return Judgement(bound, needed, error, None, None)
+    influence = twice * np.abs(a)
+    return Judgement(bound, needed, error, influence, int((slack + influence >= 1).sum()))
 
 
 def _training(model: Any, X: Any) -> tuple[Samples, Array]:
     others = model._seen(X)
-    if len(others) != model.shape_fit_[0]:
-        raise ValueError(f"X must be the {model.shape_fit_[0]} training samples but has {len(others)}")
+    if len(others) != _size(model):
+        raise ValueError(f"X must be the {_size(model)} training samples but has {len(others)}")
     return others, np.arange(len(others))
 
 
-def _limits(model: Any, problem: int, a: Vector, slack: Vector | None, labels: Array | None) -> tuple[Vector, Flags]:
+def _limits(
+    model: Any, problem: int, own: Array, a: Vector, slack: Vector | None, labels: Array | None
+) -> tuple[Vector, Flags]:
     """The bounds of |a|, and who is at them; by the KKT conditions, samples beyond the margin are.
 
-    The bound is C times the weight of the class, 1 for the one-class machine, and for nu-SVC 1 / rho: its certificate
-    is of the problem before the division by rho, whose dual objective is -|rho w|^2 / 2. Sample weights are not known
-    any more; of a classifier the slack shows who is at a bound all the same.
+    The bound is the weight of the sample times C and the weight of its class, times 1 for the one-class machine, and
+    for nu-SVC times 1 / rho: its certificate is of the problem before the division by rho, whose dual objective is
+    -|rho w|^2 / 2.
     """
     bound, unit = getattr(model, "C", 1.0), 1.0
     certificate = model.certificate_[problem] if len(model.intercept_) > 1 else model.certificate_
@@ -206,6 +246,7 @@ def _limits(model: Any, problem: int, a: Vector, slack: Vector | None, labels: A
     elif labels is not None:
         norm = float(np.atleast_1d(model.expansion_.norm())[problem])
         bound = unit = norm / np.sqrt(max(-2 * certificate.dual, 1e-300))
+    bound = bound * model._support_weight[own]
     at = np.isclose(np.abs(a), bound, rtol=AT_BOUND, atol=0.0)
     if slack is not None:
         at |= (slack > max(1e-6, 2 * certificate.violation) * unit) & np.isfinite(bound)

@@ -23,6 +23,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     """
 
     kernel: Any
+    kernel_: Kernel
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         parameters: dict[str, Any] = super().get_params(deep)
@@ -62,6 +63,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             return X
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+
+    def _seen(self, X: Any) -> Samples:
+        """New data as samples of the fitted kernel."""
+        return self.kernel_.samples(self._validated(X, reset=False))
 
     def _plain(self, X: Any, reset: bool) -> bool:
         """Whether X is an array of which scikit-learn's checks, 0.1 ms long, would ask only what our door asks, too."""

@@ -58,6 +58,11 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
             self._refuse_lost_classes(left)
         return used
 
+    def _support(self, training: Training, nonzero: Positions) -> Positions:
+        classes = training.target[nonzero]
+        self.n_support_ = np.bincount(classes, minlength=len(self.classes_)).astype(np.int32)
+        return nonzero[np.argsort(classes, kind="stable")]
+
     def _refuse_lost_classes(self, left: Any) -> None:
         if len(left) == 1:
             raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
@@ -176,11 +181,6 @@ class SupportClassifier(LabelledMachine):
             coefficients[problem.sample, column_of(training, problem, i, j)]
             for (i, j), problem in zip(pairs, problems, strict=True)
         ]
-
-    def _support(self, training: Training, nonzero: Positions) -> Positions:
-        classes = training.target[nonzero]
-        self.n_support_ = np.bincount(classes, minlength=len(self.classes_)).astype(np.int32)
-        return nonzero[np.argsort(classes, kind="stable")]
 
     def _iterations(self, steps: list[int]) -> Any:
         return np.array(steps, dtype=np.int32)

@@ -19,18 +19,20 @@ from sklearn.utils.validation import _check_psd_eigenvalues, check_array, check_
 from mercer import preimages
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.kernels import Gaussian, Kernel, named_kernel
+from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
 from mercer.machines.base import KernelMachine, Stages, precise, tell
-from mercer.samples import Samples
+from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
-from mercer.solvers.lanczos import Eigenpairs, Float
+from mercer.solvers.lanczos import Eigenpairs, Float, spectrum_ends
 from mercer.threads import limited
 
 #: The residuals, relative to the largest eigenvalue, that are asked for if ``tol`` is 0.
 TOLERANCE = 1e-6
+#: Products by which the smallest eigenvalue is looked for.
+ENDS = 20
 
 
 class Watch(Stages):
@@ -131,7 +133,7 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
     def transform(self, X: Any) -> Array:
         """The coordinates of X along the components, of shape (n_samples, n_components)."""
         check_is_fitted(self)
-        samples = self.kernel_.samples(self._validated(X, reset=False))
+        samples = self._seen(X)
         with limited(self.n_jobs):
             return np.asarray(self.expansion_(samples), dtype=samples.dtype)
 
@@ -163,7 +165,8 @@ class KernelPCA(Decomposition):
     n_components : int or None, default=None
         How many components; None for all with an eigenvalue other than zero.
     kernel : str, Kernel or callable, default="linear"
-        A name, any kernel of ``mercer.kernels`` (of samples of any kind), or a function of two samples.
+        A name, any kernel of ``mercer.kernels`` (of samples of any kind), or a function of two samples. Of a
+        precomputed matrix that is not symmetric (K + K') / 2 is decomposed, which has the same variances v'HKHv.
     gamma, degree, coef0, kernel_params : for the names, as in scikit-learn.
     alpha : float, default=1.0
         The ridge of the learned inverse.
@@ -171,7 +174,9 @@ class KernelPCA(Decomposition):
         Learn the inverse by kernel ridge regression of X on its components. Without it, ``inverse_transform`` finds
         pre-images of the Gaussian kernel by a fixed point.
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
-        "dense" decomposes the stored matrix; the other names mean the choice described above.
+        "dense" decomposes the stored matrix; the other names mean the choice described above. With "randomized" the
+        components are those of the eigenvalues largest in modulus, as in scikit-learn: where a significant one among
+        them is negative, which a kernel known to be positive semi-definite rules out, ValueError says so.
     tol : float, default=0
         The largest residual, relative to the largest eigenvalue; 0 for 1e-6. The error of an eigenvalue is about its
         square.
@@ -287,12 +292,15 @@ class KernelPCA(Decomposition):
     def _training(self, X: Any) -> Samples:
         if self.fit_inverse_transform and self._precomputed():
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
-        return super()._training(X)
+        samples = super()._training(X)
+        return samples.symmetric_part() if isinstance(samples, Similarities) else samples
 
     def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
         count, operator = self._count(len(samples)), Centred(self._gram(samples))
         pairs = self._eigenpairs(operator, count, progress)
         self.n_iter_ = pairs.iterations
+        if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
+            self._refuse_negative(operator, pairs.values)
         values = _check_psd_eigenvalues(pairs.values, enable_warnings=False)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
         vectors, _ = svd_flip(u=pairs.vectors, v=None)
@@ -309,6 +317,13 @@ class KernelPCA(Decomposition):
             progress.begin(f"inverse of {len(samples)} samples")
             self._fit_inverse()
 
+    def _refuse_negative(self, operator: Centred, values: Float) -> None:
+        """Refuses a matrix with a negative eigenvalue that is larger in modulus than one of those found."""
+        product = lambda v: operator(v[:, None])[:, 0]  # noqa: E731
+        lowest = spectrum_ends(product, len(operator.gram), ENDS).smallest
+        if -lowest > values[-1]:
+            _check_psd_eigenvalues(np.append(values, lowest), enable_warnings=False)
+
     def _fit_inverse(self) -> None:
         if hasattr(self.X_fit_, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
@@ -320,14 +335,15 @@ class KernelPCA(Decomposition):
     def inverse_transform(self, X: Any) -> Array:
         """Points whose components are about X, of shape (n_samples, n_features).
 
-        By the regression learned with ``fit_inverse_transform=True``. Without it, for the Gaussian kernel of dense
-        vectors, the z whose phi(z) is nearest to the point of the components, sought from the nearest sample on; see
-        ``mercer.preimages``.
+        By the regression learned with ``fit_inverse_transform=True``. Without it, for a positive multiple of the
+        Gaussian kernel of dense vectors, the z whose phi(z) is nearest to the point of the components, sought from the
+        nearest sample on; see ``mercer.preimages``.
         """
         check_is_fitted(self)
         if self.fit_inverse_transform:
             return self.inverse_(X)
-        if not isinstance(self.kernel_, Gaussian) or hasattr(self.X_fit_, "tocsr"):
+        gaussian = preimages.gaussian_of(self.kernel_)
+        if gaussian is None or hasattr(self.X_fit_, "tocsr"):
             raise NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
                 "transform is not available: without it, it is for Gaussian kernels of dense vectors only"
@@ -339,5 +355,5 @@ class KernelPCA(Decomposition):
             # The point of components t is the mean of the phi(x_i) plus sum_j t_j times axis j.
             weights = T[some] @ self.expansion_.coefficients.T + 1 / len(samples)
             start = np.argmin(np.sum(own**2, axis=1) - 2 * T[some] @ own.T, axis=1)
-            out[some] = preimages.nearest(self.kernel_, samples, weights, samples.take(start).dense())
+            out[some] = preimages.nearest(gaussian, samples, weights, samples.take(start).dense())
         return out

@@ -144,6 +144,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         self.certificate_ = descent.certificate if y.ndim > 1 else descent.certificate[0]
         known = precise(self.kernel_, samples, self.dual_coef_, float(np.abs(y).max()))
         self.expansion_ = Expansion.of(self.kernel_, known, self.dual_coef_, np.zeros(y.shape[1:]))
+        self.support_ = np.flatnonzero(descent.coefficients.any(axis=1))
         self.step_, self.largest_step_ = descent.step, descent.limit
         self.errors_, self.validation_errors_ = np.array(descent.errors), np.array(descent.held)
         self.n_iter_ = descent.iterations
@@ -217,6 +218,8 @@ class LMS(LeastMeanSquares):
         The same function, spanned by kernels at the training samples.
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Its coefficients: theta = sum_i dual_coef_i phi(x_i).
+    support_ : ndarray of shape (n_support,)
+        The positions of the samples with a coefficient other than zero, which span it.
     certificate_ : Certificate, or a tuple of one per target
         How far from the optimum of ridge regression it ended, in float64; ``primal`` is that of ``KernelRidge``, the
         objective divided by alpha, and ``violation`` the range of its slopes in single coefficients. ``converged``
@@ -289,7 +292,7 @@ class KernelLMS(LeastMeanSquares):
 
     Attributes
     ----------
-    expansion_, dual_coef_, certificate_, errors_, validation_errors_, step_, largest_step_, n_iter_, kernel_
+    expansion_, dual_coef_, support_, certificate_, errors_, validation_errors_, step_, largest_step_, n_iter_, kernel_
         As in :class:`LMS`.
 
     References

@@ -88,6 +88,8 @@ class KernelLogistic(LabelledMachine):
     8
     """
 
+    _bounded: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: allowed

@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
@@ -23,10 +22,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from mercer.expansion import Expansion
+from mercer.kernels import Gaussian
 from mercer.kernels.distances import Mahalanobis
 from mercer.machines.base import Stages
-from mercer.problem import Vector
+from mercer.problem import Vector, squared
 from mercer.samples.base import Array
+from mercer.solvers import Cholesky
+from mercer.solvers.lapack import factorize, inverse_by
 
 #: The penalty alpha and the scale of the metric, on a logarithmic scale, stay within these.
 PENALTIES = (np.log(1e-4), np.log(10.0))
@@ -35,6 +38,8 @@ SCALES = (-3.0, 3.0)
 FIRST = 150
 #: How many standard errors a learnt metric must be better by.
 SURE = 1.0
+#: The kernel of samples that the metric has transformed.
+KERNEL = Gaussian(1.0)
 #: Directions are shrunk at most to this share of the widest.
 FLOOR = 1e-3
 
@@ -265,12 +270,11 @@ class Learnt:
     """Kernel ridge regression with the metric that was learnt for it."""
 
     metric: Vector
-    samples: Vector
-    coefficients: Vector
+    #: f of samples that the metric has transformed.
+    function: Expansion
 
     def __call__(self, x: Vector) -> Vector:
-        K = np.exp(-0.5 * squared_distances(x @ self.metric, self.samples @ self.metric))
-        return np.asarray(K @ self.coefficients)
+        return self.function(x @ self.metric)
 
 
 def learnt(x: Vector, Y: Vector, structures: tuple[str, ...], steps: int) -> list[Learnt]:
@@ -281,8 +285,9 @@ def learnt(x: Vector, Y: Vector, structures: tuple[str, ...], steps: int) -> lis
     found = []
     for structure in structures:
         B, beta = (A, alpha) if structure == "isotropic" else descended(x, Y, structure, A[0, 0], alpha, steps)
-        K = kernel_of(x @ B) + beta * np.eye(len(x))
-        found.append(Learnt(B, x, np.asarray(np.linalg.solve(K, Y), dtype=np.float64)))
+        z = KERNEL.samples(x @ B)
+        solution = Cholesky().solve(KERNEL.gram(z, budget=0), squared(Y, beta))
+        found.append(Learnt(B, Expansion(KERNEL, z, solution.coefficients, solution.bias)))
     return found
 
 
@@ -315,13 +320,14 @@ def left_out(x: Vector, Y: Vector, A: Vector, alpha: float) -> tuple[float, Vect
 
     With P = (K + alpha I)^-1, a = P Y, r_i = a_i / P_ii and v_i = r_i'a_i / P_ii^2, the derivative by K is
     G = 2 (P diag(v) P - P diag(1 / P_ii) r a'), symmetrised; that by A is sum_ij -G_ij K_ij (x_i - x_j)(x_i - x_j)' A.
+
+    The derivative needs all of P, where the errors alone, as ``KernelRidge.loo_residuals`` has them, need its diagonal.
     """
-    K = kernel_of(x @ A)
-    factor, failed = lapack.dpotrf(K + alpha * np.eye(len(x)), lower=1)
-    if failed:
-        raise np.linalg.LinAlgError(f"K + {alpha:g} I is not positive definite; are the samples finite and not huge?")
-    lower, _ = lapack.dpotri(factor, lower=1)
-    P = np.tril(lower) + np.tril(lower, -1).T
+    K = KERNEL(x @ A)
+    P = K.copy()
+    P.flat[:: len(P) + 1] += alpha
+    factorize(P)
+    inverse_by(P)
     a, own = P @ Y, P.diagonal()[:, None]
     r = a / own
     v = (r * a / own**2).sum(axis=1)
@@ -331,13 +337,3 @@ def left_out(x: Vector, Y: Vector, A: Vector, alpha: float) -> tuple[float, Vect
     W = -G * K
     scatter = 2 * (x.T @ (W.sum(axis=1)[:, None] * x) - x.T @ (W @ x))
     return float((r**2).sum()) / size, scatter @ A / size, float(np.trace(G)) / size
-
-
-def kernel_of(z: Vector) -> Vector:
-    return np.asarray(np.exp(-0.5 * squared_distances(z, z)))
-
-
-def squared_distances(z: Vector, others: Vector) -> Vector:
-    """Of centred samples of unit scale, so that plain sums of squares are accurate."""
-    squares = (z * z).sum(axis=1)[:, None] + (others * others).sum(axis=1) - 2 * z @ others.T
-    return np.asarray(np.maximum(squares, 0.0))

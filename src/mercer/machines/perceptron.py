@@ -285,6 +285,10 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
     ----------
     expansion_ : Expansion
         The fitted functions, one output for two classes, else one per class.
+    support_, n_support_ : ndarray
+        The positions of the support vectors among the samples, the oldest first, and how many each class has.
+    n_samples_seen_ : int
+        The samples so far: those that came in parts are numbered from the first to the last.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     mistakes_ : ndarray of shape (n_iter_,)
@@ -358,7 +362,8 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         try:
             self._epochs(len(samples), lambda order: learner.learn(gram, lesson, order), context)
         finally:  # what was learned before Ctrl-C is kept
-            self._keep(samples, learner, lesson.radius)
+            self.n_samples_seen_ = len(samples)
+            self._keep(samples, np.arange(len(samples)), learner, lesson)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
@@ -385,6 +390,8 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
             outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
             self.radius_, self._learner = 0.0, self._nothing_learnt(0, outputs)
             self._pool: Samples | None = None
+            self.support_ = self._support_codes = np.empty(0, dtype=np.int64)
+            self.n_samples_seen_ = 0
         mistakes = 0
         for start in range(0, len(samples), PART):
             part = np.arange(start, min(start + PART, len(samples)))
@@ -397,20 +404,22 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         pool = samples if self._pool is None else self._pool.joined(samples)
         gram = self.kernel_.gram(pool, budget=0)
         radius = max(largest(gram.diag()[known:][weight > 0]), self.radius_**2)
-        none = np.zeros(known)
-        lesson = Lesson(
-            np.concatenate([none.astype(np.int64), codes]), np.concatenate([none, weight]), len(self.classes_), radius
-        )
+        labels = np.concatenate([self._support_codes, codes])
+        lesson = Lesson(labels, np.concatenate([np.zeros(known), weight]), len(self.classes_), radius)
+        places = np.concatenate([self.support_, self.n_samples_seen_ + np.arange(len(samples))])
         learner = self._learner.widened(len(samples))
         mistakes = learner.learn(gram, lesson, np.arange(known, len(pool)))
-        self._keep(pool, learner, radius)
+        self.n_samples_seen_ += len(samples)
+        self._keep(pool, places, learner, lesson)
         return int(mistakes.sum())
 
-    def _keep(self, pool: Samples, learner: Support, radius: float) -> None:
-        """The support, from which ``partial_fit`` goes on, and the function."""
+    def _keep(self, pool: Samples, places: Positions, learner: Support, lesson: Lesson) -> None:
+        """The support, from which ``partial_fit`` goes on, and the function; the pool has these places in the data."""
         self._learner = learner.kept()
+        self.support_, self._support_codes = places[learner.support], lesson.label[learner.support]
+        self.n_support_ = np.bincount(self._support_codes, minlength=len(self.classes_)).astype(np.int32)
         self._pool = pool.take(learner.support) if len(learner.support) else None
-        self.radius_ = float(np.sqrt(radius))
+        self.radius_ = float(np.sqrt(lesson.radius))
         a, b = self._learner.averaged() if self.averaged else (self._learner.coefficients, self._learner.bias)
         spanning = pool.take(np.arange(1)) if self._pool is None else self._pool
         a = a if len(a) else np.zeros((1, len(b)))  # the zero function, too, has samples

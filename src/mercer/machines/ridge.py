@@ -93,7 +93,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         known = precise(kernel, some, solution.coefficients, float(np.abs(targets).max()))
         self.expansion_ = Expansion(kernel, known, solution.coefficients, np.asarray(solution.bias))
         self.X_fit_ = X if isinstance(checked, Samples) else checked
-        self._kept = kept
+        self.support_ = kept
         self._known: list[tuple[Any, Posterior]] = []
         absent = np.flatnonzero(weight == 0)
         self._absent = targets[absent] - self.expansion_(samples.take(absent)) if len(absent) else targets[:0]
@@ -115,7 +115,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         array([0.295, 1.   ])
         """
         check_is_fitted(self)
-        samples = self.kernel_.samples(self._validated(X, reset=False))
+        samples = self._seen(X)
         mean = self.expansion_(samples)
         return (mean, np.sqrt(self._variance(samples))) if return_std else mean
 
@@ -155,14 +155,30 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         """
         check_is_fitted(self)
         if self._residuals is None:
-            if len(self._kept) < 2:
+            if len(self.support_) < 2:
                 raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
-            a = self.dual_coef_[self._kept]
+            a = self.dual_coef_[self.support_]
             precision = self._by_target([posterior.precision() for _, posterior in self._posteriors()])
             self._residuals = a / precision
+        return self._placed(self._residuals)
+
+    def residuals(self) -> Vector:
+        """y_i - f(x_i) for every training sample, which is alpha a_i / w_i: no kernel value is computed.
+
+        >>> from mercer import KernelRidge
+        >>> KernelRidge(alpha=1.0).fit([[1.0], [2.0]], [1.0, 3.0]).residuals().round(3)
+        array([-0.167,  0.667])
+        """
+        check_is_fitted(self)
+        ridges = np.stack([one.ridge for one in self._problem.columns()], axis=1)
+        a = self.dual_coef_[self.support_]
+        return self._placed(ridges.reshape(a.shape) * a)
+
+    def _placed(self, values: Vector) -> Vector:
+        """Values of the samples of positive weight and, of the others, y_i - f(x_i)."""
         out = np.empty(self.dual_coef_.shape)
-        out[self._kept] = self._residuals
-        out[np.setdiff1d(np.arange(len(out)), self._kept)] = self._absent
+        out[self.support_] = values
+        out[np.setdiff1d(np.arange(len(out)), self.support_)] = self._absent
         return out
 
     # -- the Gaussian process ---------------------------------------------------------------------------------
@@ -240,6 +256,8 @@ class KernelRidge(RidgeMachine):
         The bias b; 0 without ``fit_intercept``.
     scale_ : float or ndarray of shape (n_targets,)
         The most likely s^2, if f is a Gaussian process of covariance s^2 k: y'a / n, or y'a / (n - 1) with a bias.
+    support_ : ndarray of shape (n_support,)
+        The positions of the samples that span f: those of positive weight.
     kernel_ : Kernel
         The kernel, its data-dependent parameters found.
     X_fit_ : ndarray, sparse matrix or other samples
@@ -322,7 +340,7 @@ class KernelRidgeCV(RidgeMachine):
         The penalties tried.
     errors_ : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
         The weighted mean of squared leave-one-out residuals of each; infinity where K + alpha is not positive definite.
-    expansion_, certificate_, dual_coef_, intercept_, scale_, kernel_, X_fit_ : as in :class:`KernelRidge`.
+    expansion_, certificate_, dual_coef_, intercept_, scale_, support_, kernel_, X_fit_ : as in :class:`KernelRidge`.
 
     References
     ----------

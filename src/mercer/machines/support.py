@@ -65,6 +65,9 @@ class Training:
 class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     """A machine whose function is spanned by its support vectors, found by ``SMO``."""
 
+    #: Whether coefficients may be at the ends of an interval, so that samples have none, a free or the largest one.
+    _bounded: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(NAMES)), Kernel, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
@@ -271,6 +274,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             bias[0] if len(bias) == 1 else bias,
         )
         self.support_ = training.place[support].astype(np.int32)
+        self._support_weight = training.weight[support]
         self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
         self.dual_coef_ = np.ascontiguousarray(coefficients[: len(support)].T)
         if sp.issparse(self.support_vectors_):

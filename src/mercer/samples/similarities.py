@@ -41,6 +41,12 @@ class Similarities(Samples):
         own = self.matrix[:, self.place]
         return np.allclose(own, own.T, rtol=1e-5, atol=1e-6 * np.abs(own).max(initial=0.0))
 
+    def symmetric_part(self) -> Similarities:
+        """Those of a square matrix K as (K + K') / 2, which has the same v'Kv for all v; others as they are."""
+        if (self.place < 0).any() or self.symmetric:
+            return self
+        return Similarities((self.matrix + self.matrix.T) / 2)
+
     def take(self, index: NDArray[np.int64]) -> Similarities:
         return Similarities(self.matrix[index], self.place[index])
 

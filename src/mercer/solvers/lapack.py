@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,14 +19,21 @@ from scipy.linalg import cython_lapack
 from mercer.samples.base import Array
 
 T = TypeVar("T")
+#: Matrices of fewer rows are done within a tenth of a second, and a thread would cost more than it is good for.
+SHORT = 500
 
 
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
     """A Cholesky factorisation met a pivot that is not positive, or a matrix too close to singular."""
 
 
-def interruptible(call: Callable[[], T]) -> T:
-    """The value of a call that does not hold the interpreter; KeyboardInterrupt is raised at once, not after it."""
+def interruptible(call: Callable[[], T], rows: int = SHORT) -> T:
+    """The value of a call that does not hold the interpreter; KeyboardInterrupt is raised at once, not after it.
+
+    It is about a matrix of so many rows: of few, the call is simply made.
+    """
+    if rows < SHORT:
+        return call()
     result: list[T] = []
     errors: list[BaseException] = []
 
@@ -44,6 +52,7 @@ def interruptible(call: Callable[[], T]) -> T:
     return result[0]
 
 
+@cache
 def _routine(name: str, pointers: int) -> Any:
     """A LAPACK routine that SciPy exports for compiled code, as a function of pointers; it releases the interpreter."""
     capsule: Any = dict(cython_lapack.__pyx_capi__)[name]
@@ -69,7 +78,7 @@ def factorize(A: Array) -> None:
         routine(*arguments, ctypes.addressof(info))
         return uplo, size, info, A  # everything the routine points to lives until it returns
 
-    interruptible(call)
+    interruptible(call, len(A))
     if info.value:
         raise NotPositiveDefiniteError(f"pivot {info.value - 1} of {len(A)} is not positive")
 
@@ -87,14 +96,40 @@ def invert(L: Array) -> None:
         routine(*arguments, ctypes.addressof(info))
         return uplo, diag, size, info, L
 
-    interruptible(call)
+    interruptible(call, len(L))
     if info.value:
         raise np.linalg.LinAlgError(f"entry {info.value - 1} of the diagonal is zero, so the triangle has no inverse")
 
 
+def inverse_by(L: Array) -> None:
+    """Overwrites a C-ordered float64 matrix, a Cholesky factor L in its lower triangle, with the inverse of L L'.
+
+    >>> A = np.array([[4.0, 2.0], [2.0, 2.0]])
+    >>> factorize(A)
+    >>> inverse_by(A)
+    >>> A
+    array([[ 0.5, -0.5],
+           [-0.5,  1. ]])
+    """
+    if not L.flags.c_contiguous or L.dtype != np.float64:
+        raise ValueError(f"expected a C-ordered float64 matrix but got {L.dtype} with strides {L.strides}")
+    routine = _routine("dpotri", 5)
+    size, info, uplo = ctypes.c_int(len(L)), ctypes.c_int(0), ctypes.c_char(b"U")
+    arguments = [ctypes.addressof(uplo), ctypes.addressof(size), L.ctypes.data, ctypes.addressof(size)]
+
+    def call() -> tuple[Any, ...]:
+        routine(*arguments, ctypes.addressof(info))
+        return uplo, size, info, L
+
+    interruptible(call, len(L))
+    if info.value:
+        raise np.linalg.LinAlgError(f"entry {info.value - 1} of the factor's diagonal is zero, so there is no inverse")
+    L[...] = np.tril(L) + np.tril(L, -1).T
+
+
 def eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of a symmetric matrix; NumPy's wrapper does not hold the interpreter."""
-    values, vectors = interruptible(lambda: np.linalg.eigh(A))
+    values, vectors = interruptible(lambda: np.linalg.eigh(A), len(A))
     return values, vectors
 
 
@@ -123,7 +158,7 @@ def largest_eigh(A: Array, count: int) -> tuple[Array, Array]:
         call(*arguments)
         return A, values, vectors, work, integers, support, letters, size, first, last, found, info, room, more, unused
 
-    interruptible(run)
+    interruptible(run, n)
     if info.value or found.value != count:
         raise np.linalg.LinAlgError(f"LAPACK found {found.value} of {count} eigenvalues, and says {info.value}")
     return values[:count], vectors.T
