@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
@@ -16,7 +17,7 @@ from mercer.kernels.leaf import integer, vectors
 from mercer.kernels.pairs import BLOCK_BYTES, Combined, FunctionPairs, Pairs, Rows, step
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
-from mercer.samples.sets import Sets, as_sets
+from mercer.samples.sets import Sets, sets_of, sets_or_graphs
 
 INTERSECTION = Intersection()
 
@@ -140,7 +141,7 @@ class SetKernel(OfBase):
 
     The mean is the inner product of mean embeddings (Gaertner et al., "Multi-instance kernels", ICML 2002; Smola et
     al., 2007). The maximum is not positive semi-definite in general. A sample is an array with one row per member, or
-    a list of members; graphs are the sets of their nodes' attributes.
+    a list of members; graphs of networkx, and ``Graphs``, are the sets of their nodes' attributes.
 
     >>> from mercer.kernels import Linear
     >>> SetKernel(Linear())([[[1.0], [3.0]], [[5.0]]])
@@ -166,7 +167,10 @@ class SetKernel(OfBase):
         return SetKernel(children[0], self.how)
 
     def samples(self, X: Any) -> Samples:
-        return as_sets(X, self.base)
+        """Sets; graphs stay graphs, so that this kernel can be added to and multiplied with kernels of graphs."""
+        x = sets_or_graphs(X, self.base)
+        self.base.samples(_sets(x).members)  # refuses members that the base cannot read
+        return x
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return _sets(x).members
@@ -198,14 +202,15 @@ class SetKernel(OfBase):
 
         return block
 
-    def features_of(self, x: Samples) -> Array:
+    def features_of(self, x: Samples) -> Any:
         if self.how == "max":
             return super().features_of(x)
         sets = _sets(x)
-        sums = np.add.reduceat(self.base.features_of(sets.members), sets.starts[:-1], axis=0)
-        return np.asarray(sums / np.diff(sets.starts)[:, None] if self.how == "mean" else sums)
+        sizes = np.diff(sets.starts)
+        shares = np.repeat(1 / sizes if self.how == "mean" else np.ones(len(sizes)), sizes)
+        pool: Any = sp.csr_array((shares, np.arange(len(shares)), sets.starts), shape=(len(sizes), len(shares)))
+        return pool @ self.base.features_of(sets.members)
 
 
 def _sets(x: Samples) -> Sets:
-    assert isinstance(x, Sets)
-    return x
+    return sets_of(x)
