@@ -2,7 +2,9 @@
 #   make demo   builds mercer and fits a machine
 #   make test   builds mercer, checks style and types, runs all tests
 PYTHON ?= python3
-CXX ?= c++
+ifeq ($(origin CXX),default)
+CXX := c++
+endif
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE_TESTS := $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DMERCER_PYTHON=OFF -DMERCER_TESTS=ON
@@ -59,7 +61,7 @@ format: $(VENV)/installed
 # The environment is made again when what it is made of has changed.
 $(VENV)/installed: pyproject.toml CMakeLists.txt $(shell find native -name '*.?pp')
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  { echo "mercer needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo missing); try make PYTHON=python3.12"; exit 1; }
+	  { echo "mercer needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo missing); try make PYTHON=python3.12"; exit 1; }
 	@echo 'int main() { return [](auto x) { return x; }(0); }' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
 	  { echo "mercer needs a C++20 compiler, but '$(CXX)' is missing or too old; install g++ >= 11 or clang >= 14"; exit 1; }
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)

@@ -9,7 +9,6 @@ exceeds the peer's: below 0 ours is the better one.
 from __future__ import annotations
 
 import time
-import tracemalloc
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -20,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn.svm
 
-from benchmarks.measure import Row, best_in_turn, load
+from benchmarks.measure import Row, best_in_turn, load, with_peak
 from mercer import LinearSVC, LinearSVR
 
 #: Data sets with the number of rounds their size allows.
@@ -106,10 +105,7 @@ def rows() -> Iterator[Row]:
             start = time.perf_counter()
             reached = objective(fit(machine, X, y), X, y)
             seconds = time.perf_counter() - start
-            tracemalloc.start()
-            fit(machine, X, y)
-            peak = tracemalloc.get_traced_memory()[1] / 1e6
-            tracemalloc.stop()
+            peak = with_peak(partial(fit, machine, X, y))[1]
             peer, value = best_peer(peers, parameters, X, y, reached, seconds)
             calls = [partial(fit, machine, X, y), partial(fit, peer, X, y)]
             ours_seconds, peer_seconds = best_in_turn(calls, rounds)

@@ -9,14 +9,13 @@ distances may change places. Where the predictions differ it must be by such tie
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from benchmarks.measure import Row, best_in_turn, load
+from benchmarks.measure import Row, best_in_turn, load, with_peak
 from mercer import KernelNeighborsClassifier
 from mercer.kernels import Gaussian
 
@@ -35,10 +34,7 @@ def row(name: str, Z: Any, y: Any, X: Any, target: float, rounds: int, trees: bo
     kernel = Gaussian(float(np.sqrt(Z.shape[1] * Z.var())))
     ours = KernelNeighborsClassifier(NEIGHBORS, kernel=kernel)
     peers = {a: KNeighborsClassifier(NEIGHBORS, algorithm=a) for a in (("brute", "auto") if trees else ("brute",))}
-    tracemalloc.start()
-    predicted = ours.fit(Z, y).predict(X)
-    peak = tracemalloc.get_traced_memory()[1] / 1e6
-    tracemalloc.stop()
+    predicted, peak = with_peak(lambda: ours.fit(Z, y).predict(X))
     brute = peers["brute"].fit(Z, y)
     found = distances(X, Z, ours.kneighbors(X, NEIGHBORS + 1, return_distance=False))
     expected = distances(X, Z, brute.kneighbors(X, NEIGHBORS + 1, return_distance=False))

@@ -50,6 +50,22 @@ def test_results_do_not_depend_on_the_number_of_threads():
     assert all((result == results[0]).all() for result in results)
 
 
+@pytest.mark.parametrize("count", [300, 700, 3000])
+def test_products_do_not_depend_on_the_number_of_threads(count):
+    rng = np.random.default_rng(0)
+    X, V = rng.standard_normal((count, 50)), rng.standard_normal((count, 3))
+    results = []
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            results.append(Gaussian(5.0).gram(X) @ V)
+    assert all((result == results[0]).all() for result in results)
+
+
+def test_importing_the_package_alone_takes_nothing_that_it_does_not_need():
+    done = run("import sys, mercer; assert 'mercer.machines' not in sys.modules; mercer.SVC, mercer.kernels.Gaussian")
+    assert done.returncode == 0, done.stderr
+
+
 def test_forked_children_compute():
     done = run(
         """

@@ -1,31 +1,40 @@
-"""mercer: kernel machines that are exact, certified and fast, on vectors, strings, trees, graphs and tables."""
+"""mercer: kernel machines that are exact, certified and fast, on vectors, strings, trees, graphs and tables.
 
-from mercer import inspection, kernels, threads, validity
-from mercer.expansion import Expansion
-from mercer.gram import Gram
-from mercer.machines import (
-    LMS,
-    SVC,
-    SVR,
-    BasisRidge,
-    KernelFeatures,
-    KernelLMS,
-    KernelLogistic,
-    KernelNeighborsClassifier,
-    KernelNeighborsRegressor,
-    KernelPCA,
-    KernelPerceptron,
-    KernelRidge,
-    KernelRidgeCV,
-    KernelSVD,
-    LinearSVC,
-    LinearSVR,
-    MahalanobisLearner,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    Perceptron,
-)
+Names are imported when they are first asked for, so that ``import mercer`` costs little.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mercer import threads
+
+if TYPE_CHECKING:
+    from mercer import inspection, kernels, validity
+    from mercer.expansion import Expansion
+    from mercer.gram import Gram
+    from mercer.machines import (
+        LMS,
+        SVC,
+        SVR,
+        BasisRidge,
+        KernelFeatures,
+        KernelLMS,
+        KernelLogistic,
+        KernelNeighborsClassifier,
+        KernelNeighborsRegressor,
+        KernelPCA,
+        KernelPerceptron,
+        KernelRidge,
+        KernelRidgeCV,
+        KernelSVD,
+        LinearSVC,
+        LinearSVR,
+        MahalanobisLearner,
+        NuSVC,
+        NuSVR,
+        OneClassSVM,
+        Perceptron,
+    )
 
 __all__ = [
     "LMS",
@@ -57,3 +66,16 @@ __all__ = [
     "validity",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    if name in ("inspection", "kernels", "validity"):
+        return import_module(f"mercer.{name}")
+    place = {"Expansion": "mercer.expansion", "Gram": "mercer.gram"}.get(name, "mercer.machines")
+    return getattr(import_module(place), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -82,6 +82,27 @@ def test_weights_act_as_repetitions():
     np.testing.assert_allclose(weighted, repeated, rtol=1e-9)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weight", [1e-17, 1e-50, 1e-310])
+def test_a_sample_that_hardly_weighs_anything_is_as_good_as_absent(weight, dtype, bias):
+    machine, some = KernelRidge(kernel=Gaussian(1.0), fit_intercept=bias), X[:60].astype(dtype)
+    weighted = machine.fit(some, y[:60], sample_weight=np.r_[weight, np.ones(59)]).predict(some)
+    assert machine.certificate_.converged
+    np.testing.assert_allclose(weighted, machine.fit(some[1:], y[1:60]).predict(some), rtol=1e-9)
+
+
+def test_a_singular_system_with_a_sample_that_hardly_weighs_anything():
+    twice = np.vstack([X[:1], np.repeat(X[1:20], 2, axis=0)])
+    machine = KernelRidge(alpha=0.0, kernel=Gaussian(1.0))
+    with pytest.warns(LinAlgWarning, match="Singular"):
+        without = machine.fit(twice[1:], np.repeat(y[1:20], 2)).predict(X)
+    machine.set_params(alpha=1e-18)
+    with pytest.warns(LinAlgWarning, match="Singular"):
+        machine.fit(twice, np.r_[y[0], np.repeat(y[1:20], 2)], sample_weight=np.r_[1e-50, np.ones(38)])
+    np.testing.assert_allclose(machine.predict(X), without, rtol=1e-6, atol=1e-6 * np.abs(without).max())
+
+
 def test_any_kernel_and_any_data():
     frame = pd.DataFrame({"x": X[:, 2], "sex": np.where(X[:, 1] > 0, "f", "m")})
     kernel = Gaussian(1.0).on("x") * Categorical().on("sex") + 1

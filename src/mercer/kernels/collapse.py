@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import fftconvolve
+from scipy.fft import irfft, next_fast_len, rfft
 
 from mercer import _native
 from mercer._native import Pair
@@ -223,9 +223,10 @@ def _node_values(pair: Pair, grid: Array, shares: Array) -> Array:
     count, root = len(grid), np.sqrt(grid)[:, None]
     ratio = np.exp(np.arange(count) * np.log1p(STEP))
     u = NativePairs(Vectors(ratio[:, None]), Vectors(np.ones((1, 1))), pair, ()).dense() / np.sqrt(ratio)[:, None]
-    both = np.concatenate([u[:0:-1], u])
+    length = next_fast_len(3 * count - 2, real=True)
+    both = rfft(np.concatenate([u[:0:-1], u]), length, axis=0)
     for some in chunks(len(shares), 16 * shares[0].nbytes):
-        full = fftconvolve(shares[some] * root, both[None], mode="full", axes=1)
+        full = irfft(rfft(shares[some] * root, length, axis=1) * both, length, axis=1)
         shares[some] = full[:, count - 1 : 2 * count - 1] * root
     return shares
 

@@ -15,7 +15,7 @@ from mercer import _native
 from mercer.kernels.pairs import Pairs, Rows, Step
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
-from mercer.threads import in_order
+from mercer.threads import blas_of_one_thread, in_order
 
 
 class BoundPairs(Pairs):
@@ -78,7 +78,8 @@ class NativePairs(BoundPairs):
     def each(self, task: Callable[[Any], Any], items: Sequence[Any], use: Callable[[Any, Any], None]) -> None:
         """The same in several threads, as no Python is called and an item does not take long."""
         if len(items) < 2:
-            return super().each(task, items, use)
+            with blas_of_one_thread:  # whose sums would depend on the number of threads
+                return super().each(task, items, use)
         self.bound  # noqa: B018  made once, by this thread
         in_order(task, items, use)
 

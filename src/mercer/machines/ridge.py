@@ -25,6 +25,9 @@ from mercer.solvers.cholesky import Factored, System
 from mercer.solvers.posterior import Posterior
 from mercer.solvers.spectral import Spectral
 
+#: A weight this small beside the largest is zero: its inverse may be beyond all numbers.
+LEAST_WEIGHT = 1e-100
+
 
 class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
     """What the machines of this module share: all but the choice of the penalty."""
@@ -65,6 +68,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
         weight = np.ones(len(samples))
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, targets, dtype=np.float64, ensure_non_negative=True)
+        weight = np.where(weight < LEAST_WEIGHT * weight.max(initial=0.0), 0, weight)
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
         some = samples.take(kept)  # a copy: the user may change X later
         kernel = kernel.resolve(some)

@@ -176,14 +176,30 @@ class System:
     def factor(self, ridge: Vector) -> Any:
         """A function that solves (K + diag(ridge)) x = b, or NotPositiveDefiniteError."""
         self.restore()
-        K = self.matrix
-        np.fill_diagonal(K, self.diagonal + ridge)
+        K, units = self.matrix, self.units(ridge)
+        np.fill_diagonal(K, (self.diagonal + ridge) * units**2)
         self.factored = True
+        for i in np.flatnonzero(units < 1):
+            K[i, :i] *= units[i]
+            K[i + 1 :, i] *= units[i]
         norm = self.norm() if self.dtype == np.float64 else 0.0
         factorize(K)
         if self.dtype == np.float64:  # in float32, refinement itself tells whether the factor is good enough
-            self.check_condition(norm, float(ridge.min()))
-        return lambda b: cho_solve((K.T, False), b.astype(K.dtype), check_finite=False).astype(np.float64)
+            self.check_condition(norm, float((ridge * units**2).min()))
+
+        def solve(b: Vector) -> Vector:
+            right = (b * units[:, None]).astype(K.dtype)
+            return np.asarray(cho_solve((K.T, False), right, check_finite=False) * units[:, None], dtype=np.float64)
+
+        return solve
+
+    def units(self, ridge: Vector) -> Vector:
+        """What the coefficients are measured in, so that a ridge far beyond K, of a sample that hardly weighs anything,
+        is no larger than K: powers of 2, which round nothing. The condition of the others is then theirs alone."""
+        size = float(np.abs(self.diagonal).max(initial=0.0))
+        if not size > 0:
+            return np.ones(len(ridge))
+        return np.asarray(np.exp2(np.round(0.5 * np.minimum(0.0, np.log2(size) - np.log2(np.maximum(ridge, size))))))
 
     def check_condition(self, norm: float, lowest: float) -> None:
         """Refuses a matrix that is singular to working precision, whose solution would be noise."""
@@ -213,15 +229,15 @@ class System:
     def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector:
         """The least-squares solution of smallest norm, through the eigenvalues of the (bordered) matrix."""
         self.restore()
-        n = len(q)
+        n, units = len(q), self.units(ridge)
         border = 0 if total is None else 1
         A = np.zeros((n + border, n + border))
-        A[:n, :n] = self.matrix
-        A[np.arange(n), np.arange(n)] += ridge
+        A[:n, :n] = units[:, None] * self.matrix * units
+        A[np.arange(n), np.arange(n)] += ridge * units**2
         right = np.zeros((n + border, q.shape[1]))
-        right[:n] = q
+        right[:n] = q * units[:, None]
         if total is not None:
-            A[n, :n] = A[:n, n] = 1.0
+            A[n, :n] = A[:n, n] = units
             right[n] = total
         values, vectors = eigh(A)
         size = np.abs(values)
@@ -244,4 +260,5 @@ class System:
                 LinAlgWarning,
                 stacklevel=2,
             )
-        return np.asarray(vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept, None]))[:n]
+        found = vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept, None])
+        return np.asarray(found[:n] * units[:, None])

@@ -60,7 +60,7 @@ def triangle(block: Float) -> Float:
     if len(block) <= part:
         return np.asarray(np.linalg.qr(block, mode="r"))
     whole = len(block) // part * part
-    factors = np.linalg.qr(block[:whole].reshape(-1, part, width), mode="r")
+    factors: Float = np.asarray(np.linalg.qr(block[:whole].reshape(-1, part, width), mode="r"))
     return triangle(np.vstack([factors.reshape(-1, width), block[whole:]]))
 
 

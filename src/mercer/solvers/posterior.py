@@ -41,7 +41,7 @@ class Posterior:
                 f"K + alpha is not positive definite ({error}), so it is no covariance: standard deviations and "
                 "leave-one-out residuals need a positive semi-definite kernel and a larger alpha"
             ) from error
-        self.factor = system.matrix  # in its lower triangle
+        self.factor, self.units = system.matrix, system.units(ridge)  # in its lower triangle; x is measured in these
         self.ones: Vector | None = solve(np.ones((len(ridge), 1))).ravel() if bias else None
 
     def variance(self, samples: Samples) -> Vector:
@@ -54,6 +54,7 @@ class Posterior:
             cross = pairs.block(rows, slice(0, len(self.gram)))
             if self.ones is not None:
                 out[rows] += (1 - cross @ self.ones) ** 2 / self.ones.sum()
+            cross *= self.units
             whitened = blas.dtrsm(1.0, self.factor.T, cross.T, lower=0, trans_a=1, overwrite_b=1)
             out[rows] -= np.einsum("ij,ij->j", whitened, whitened)
         return np.asarray(np.maximum(out, 0.0))
@@ -66,4 +67,5 @@ class Posterior:
         for start in range(0, len(out), PANEL):
             rows = np.tril(inverse[start : start + PANEL], start)
             out += np.einsum("ij,ij->j", rows, rows)
+        out *= self.units**2
         return out if self.ones is None else np.asarray(out - self.ones**2 / self.ones.sum())
