@@ -1,5 +1,6 @@
 """LMS and KernelLMS: one rule in two spaces, its step and the spectrum, its limit, early stopping, and its pace."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -20,10 +21,17 @@ from mercer.kernels import (
     FeatureMap,
     FeaturesError,
     Gaussian,
+    Graphlet,
     Linear,
     Polynomial,
     Precomputed,
     Quadratic,
+    SetKernel,
+    ShortestPath,
+    Spectrum,
+    Subtree,
+    VertexHistogram,
+    WeisfeilerLehman,
 )
 from mercer.machines.lms import LeastMeanSquares
 from mercer.solvers import SolverInterrupted, spaces
@@ -96,7 +104,7 @@ def test_primal_and_dual_make_the_same_functions(kernel, parameters, passes, alp
     primal, dual = (quiet(machine(kernel, **parameters), X, Y) for machine in (LMS, KernelLMS))
     np.testing.assert_allclose(primal.predict(X), dual.predict(X), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(primal.errors_, dual.errors_, rtol=1e-6)
-    np.testing.assert_allclose(primal.expansion_(X), primal.predict(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(kernel.features(X) @ primal.coef_.T, primal.predict(X), rtol=1e-6, atol=1e-7)
     assert primal.coef_.shape == (2, kernel.features(X).shape[1])
 
 
@@ -314,6 +322,41 @@ def test_any_kernel_and_any_data():
     )
     with pytest.raises(FeaturesError, match="no finite explicit feature map"):
         LMS(Gaussian(1.0)).fit(X, y)
+
+
+def paths(*words):
+    """A graph for every word: its letters, each joined with the next."""
+    return [([(v, v + 1) for v in range(len(word) - 1)], list(word)) for word in words]
+
+
+GRAPHS, NEW_GRAPHS = paths("aab", "abb", "aaa", "bbb", "aabb"), paths("bbc", "bcc", "cab")
+TREES, NEW_TREES = ["(S (A a) (B b))", "(S (B b) (B b))", "(S (A a) (A a))"], ["(S (A a) (C c))", "(S (C c) (B b))"]
+OBJECTS = {
+    "vertices": (VertexHistogram(), GRAPHS, NEW_GRAPHS),
+    "rounds": (WeisfeilerLehman(1), GRAPHS, NEW_GRAPHS),
+    "paths": (ShortestPath(), GRAPHS, NEW_GRAPHS),
+    "graphlets": (Graphlet(3), GRAPHS, NEW_GRAPHS),
+    "composed": (2 * VertexHistogram() + ShortestPath().normalized() ** 2, GRAPHS, NEW_GRAPHS),
+    "trees": (Subtree(), TREES, NEW_TREES),
+    "words": (Spectrum(2), ["aab", "abb", "aaa", "bab"], ["bbc", "abc"]),
+    "sets of words": (SetKernel(Spectrum(2)), [["aab", "ab"], ["abb"], ["aaa", "b"]], [["abc"], ["bc", "bb"]]),
+    "sets of trees": (SetKernel(Subtree(), "sum"), [TREES[:2], TREES[2:]], [NEW_TREES]),
+}
+
+
+@pytest.mark.parametrize(("kernel", "known", "new"), OBJECTS.values(), ids=OBJECTS.keys())
+def test_new_objects_are_described_in_the_parts_of_known_ones(kernel, known, new):
+    targets = np.arange(1.0, len(known) + 1)
+    primal, dual = (machine(kernel, alpha=0.1, tol=1e-6).fit(known, targets) for machine in (LMS, KernelLMS))
+    ridge = KernelRidge(kernel=kernel, alpha=0.1).fit(known, targets)
+    for machine in (primal, dual, pickle.loads(pickle.dumps(primal))):
+        np.testing.assert_allclose(machine.predict(new), ridge.predict(new), atol=1e-4)
+    np.testing.assert_allclose(kernel.features(known) @ primal.coef_, primal.predict(known), atol=1e-8)
+
+
+def test_what_only_new_graphs_have_counts_for_nothing():
+    machine = LMS(VertexHistogram(), tol=1e-9).fit(paths("aab", "abb", "aaa", "bbb"), [2.0, 1.0, 3.0, 0.0])
+    np.testing.assert_allclose(machine.predict(paths("bbc", "bcc", "cac")), [0.0, 0.0, 1.0], atol=1e-8)
 
 
 @pytest.mark.parametrize("parameters", [dict(), dict(batch_size=50), dict(step=1e-4)])

@@ -139,9 +139,11 @@ class Kernel:
         return Gram(self, self.both(X)[0], DEFAULT_BUDGET if budget is None else budget)
 
     def features(self, X: Any) -> Any:
-        """The explicit feature map of X, where it is finite: k(X, Z) = features(X) @ features(Z).T.
+        """The explicit feature map of X, where it is finite: k(X) = features(X) @ features(X).T.
 
         A CSR array where X is sparse and the map keeps zeros, or where features are words and the like; else dense.
+        Columns mean the same in every call, and so k(X, Z) = features(X) @ features(Z).T, with one exception: kernels
+        of graphs and trees have a column for each part that X has. To compare two sets by these, describe both at once.
         """
         x, _ = self.both(X)
         return self.features_of(x).astype(x.dtype, copy=False)

@@ -166,6 +166,11 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             stacklevel=4,
         )
 
+    def predict(self, X: Any) -> Array:
+        """The values of the fitted function at X."""
+        check_is_fitted(self)
+        return self.expansion_(self._validated(X, reset=False))
+
 
 class LMS(LeastMeanSquares):
     """Least mean squares in the primal: weights theta of an explicit feature map, by gradient steps.
@@ -206,7 +211,8 @@ class LMS(LeastMeanSquares):
     Attributes
     ----------
     coef_ : ndarray of shape (n_map,) or (n_targets, n_map)
-        The weights theta.
+        The weights theta, one per column of ``kernel_.features`` of the training samples. Of graphs and trees these
+        are the parts that the training samples have; others, which only new samples have, weigh nothing.
     expansion_ : Expansion
         The same function, spanned by kernels at the training samples.
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
@@ -256,11 +262,6 @@ class LMS(LeastMeanSquares):
     def coef_(self) -> Vector:
         check_is_fitted(self)
         return np.asarray(self._theta[:, 0] if self.dual_coef_.ndim == 1 else self._theta.T)
-
-    def predict(self, X: Any) -> Array:
-        """The values theta'phi(x) at X."""
-        check_is_fitted(self)
-        return np.asarray(self.kernel_.features(self._validated(X, reset=False)) @ self.coef_.T)
 
 
 class KernelLMS(LeastMeanSquares):
@@ -364,8 +365,3 @@ class KernelLMS(LeastMeanSquares):
         else:
             count = int(self.precondition)
         return landmarks(space.single(), rows, count, random) if count else None
-
-    def predict(self, X: Any) -> Array:
-        """The values of the fitted function at X."""
-        check_is_fitted(self)
-        return self.expansion_(self._validated(X, reset=False))
