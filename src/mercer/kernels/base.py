@@ -143,7 +143,7 @@ class Kernel:
 
         A CSR array where X is sparse and the map keeps zeros, or where features are words and the like; else dense.
         Columns mean the same in every call, and so k(X, Z) = features(X) @ features(Z).T, with one exception: kernels
-        of graphs and trees have a column for each part that X has. To compare two sets by these, describe both at once.
+        of graphs and trees have a column for each part that X has. See ``numbered``.
         """
         x, _ = self.both(X)
         return self.features_of(x).astype(x.dtype, copy=False)

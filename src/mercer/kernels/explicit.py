@@ -50,9 +50,9 @@ class ExplicitKernel(Kernel):
     def look_up(self, x: Any, language: Any) -> SparseVectors:
         """The features of other samples in the columns that are known."""
 
-    def objects(self, x: Samples) -> Structured:
-        """Samples of this kernel's kind, which others, of a sum with a kernel of something else, are not."""
-        objects = self.samples(x)
+    def objects(self, X: Any) -> Structured:
+        """Samples of this kernel's kind; those that another kernel of a sum has read may be of another."""
+        objects = self.samples(X)
         assert isinstance(objects, Structured)
         return objects
 
@@ -87,7 +87,7 @@ class ExplicitKernel(Kernel):
         return self.described(x).vectors.array
 
     def numbered(self, X: Any) -> Kernel:
-        x = self.objects(self.samples(X))
+        x = self.objects(X)
         self.described(x)
         return Numbered(self, x.copy())
 
