@@ -23,7 +23,7 @@ FILES = {
 def written(folder, **changes):
     for name, text in (FILES | changes).items():
         if text is not None:
-            (folder / f"DS_{name}.txt").write_text(text)
+            (folder / f"DS_{name}.txt").write_bytes(text if isinstance(text, bytes) else text.encode())
     return folder
 
 
@@ -71,6 +71,12 @@ def test_graphs_may_have_no_labels_and_targets_may_be_numbers(tmp_path):
         ({"node_labels": "1\n2\n"}, r"DS_node_labels.txt has 2 lines, but 5 are expected"),
         ({"node_labels": "1\n2\n0.5\n1\n1\n"}, r"DS_node_labels.txt, line 3: expected whole numbers"),
         ({"graph_labels": "1\n"}, r"DS_graph_labels.txt has 1 lines, but 2 are expected"),
+        ({"A": b"1, 2\n2, \xe9\n"}, r"DS_A.txt, line 2: byte 0xe9 is not UTF-8 text"),
+        ({"A": "1, 2\n2, nan\n"}, r"DS_A.txt, line 2: expected finite numbers but got '2, nan'"),
+        ({"A": "1, 2\n2, 1e300\n"}, r"DS_A.txt, line 2: expected whole numbers"),
+        ({"node_attributes": "1\n1\nnan\n1\n1\n"}, r"DS_node_attributes.txt, line 3: expected finite numbers"),
+        ({"graph_indicator": "1\n1\n1,5\n2\n2\n"}, r"DS_graph_indicator.txt, line 3: expected 1 number but got 2"),
+        ({"graph_indicator": "1,5\n" * 5}, r"DS_graph_indicator.txt, line 1: expected 1 number but got 2: '1,5'"),
         ({"graph_indicator": None}, r"has no file DS_graph_indicator.txt"),
         ({"graph_labels": None}, r"neither a file \*_graph_labels.txt nor"),
     ],
@@ -78,6 +84,21 @@ def test_graphs_may_have_no_labels_and_targets_may_be_numbers(tmp_path):
 def test_malformed_files_are_named_with_the_line(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         read_tudataset(written(tmp_path, **changes))
+
+
+def test_attributes_of_edges_are_left_out_with_a_warning(tmp_path):
+    with pytest.warns(UserWarning, match=r"DS_edge_attributes.txt is not read: no kernel compares attributes of edges"):
+        graphs, _ = read_tudataset(written(tmp_path, edge_attributes="0.5\n" * 8))
+    assert len(graphs) == 2
+
+
+def test_only_the_files_of_the_format_are_read(tmp_path):
+    (tmp_path / "README.txt").write_bytes(b"caf\xe9")
+    lines = {name: text.replace("\n", "\r\n") for name, text in FILES.items()}
+    graphs, y = read_tudataset(written(tmp_path, **lines))
+    assert len(graphs) == len(y) == 2
+    _, labels = read_tudataset(written(tmp_path, graph_labels="1,0\n0,1\n"))
+    assert labels.tolist() == [[1, 0], [0, 1]]
 
 
 def test_what_is_no_data_set_is_refused(tmp_path):

@@ -20,6 +20,7 @@ from mercer.kernels import (
     RandomWalk,
     SetKernel,
     ShortestPath,
+    Spectrum,
     SubsetTree,
     WeisfeilerLehman,
 )
@@ -49,6 +50,11 @@ for edges, labels in GRAPHS:
     NETWORKS.append(nx.Graph(edges))
     nx.set_node_attributes(NETWORKS[-1], dict(enumerate(labels)), "label")
 
+for label, network in zip(y, NETWORKS, strict=True):
+    nx.set_node_attributes(network, {v: _rng.standard_normal(2) + label for v in network}, "attributes")
+ATTRIBUTED = as_graphs(NETWORKS)
+NODES = SetKernel(Gaussian("median"))
+
 DATA = {
     "graphs": (GRAPHS, WeisfeilerLehman(2)),
     "flat graphs": (as_graphs(GRAPHS), ShortestPath().normalized()),
@@ -57,6 +63,11 @@ DATA = {
     "trees": (TREES, SubsetTree(0.5).normalized()),
     "flat trees": (as_trees(TREES), PartialTree(0.5, 0.5).normalized()),
     "sets": (SETS, SetKernel(Gaussian("median"))),
+    "nodes of flat graphs": (ATTRIBUTED, NODES),
+    "nodes of networkx": (NETWORKS, NODES.normalized()),
+    "nodes first": (NETWORKS, NODES + 0.1 * WeisfeilerLehman(1).normalized()),
+    "nodes last": (ATTRIBUTED, 0.1 * WeisfeilerLehman(1).normalized() + NODES),
+    "nodes times labels": (ATTRIBUTED, ShortestPath().normalized() * NODES),
 }
 data = pytest.mark.parametrize(("X", "kernel"), DATA.values(), ids=DATA.keys())
 
@@ -140,6 +151,38 @@ def test_mixed_tables(library, graphs):
     assert regression.predict(frame[:3]).shape == (3,)
 
 
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@pytest.mark.parametrize("graphs", [NETWORKS, ATTRIBUTED], ids=["networkx", "flat"])
+def test_sets_of_nodes_in_tables(library, graphs):
+    frame = _frame(library, graphs)
+    k = (NODES + WeisfeilerLehman(1)).on("molecule") * Gaussian(1).on(["age"])
+    machine = SVC(kernel=k)
+    assert cross_val_score(machine, frame, y, cv=4, error_score="raise").mean() > 0.7
+    ages = frame[["age"]].to_numpy()
+    K = (NODES.resolve(NETWORKS)(NETWORKS) + WeisfeilerLehman(1)(NETWORKS)) * Gaussian(1)(ages)
+    np.testing.assert_allclose(k.resolve(frame)(frame), K, rtol=1e-12)
+
+
+def test_sets_of_nodes_are_the_sets_of_their_attributes():
+    members = [np.array([network.nodes[v]["attributes"] for v in network]) for network in NETWORKS]
+    for how in ("sum", "mean", "max"):
+        k = SetKernel(Gaussian(1), how)
+        assert (k(ATTRIBUTED) == k(members)).all()
+        assert (k(ATTRIBUTED[:9], NETWORKS[9:]) == k(members[:9], members[9:])).all()
+        assert (k.diag(NETWORKS) == k.diag(members)).all()
+    assert NODES.resolve(NETWORKS) == NODES.resolve(members)
+
+
+def test_sums_with_kernels_of_other_things_are_refused_in_words():
+    for labels in (WeisfeilerLehman(1), RandomWalk(0.01)):
+        with pytest.raises(TypeError, match="expected graphs but got sets"):
+            (SetKernel(Gaussian(1)) + labels)(SETS)
+        with pytest.raises(ValueError, match="no attributes to form sets of"):
+            (labels + SetKernel(Gaussian(1)))(GRAPHS)
+    with pytest.raises(TypeError, match="expected sets, or graphs whose nodes have attributes, but got trees"):
+        (SubsetTree() + SetKernel(Gaussian(1)))(TREES)
+
+
 def test_objects_of_a_table_are_read_once(monkeypatch):
     frame = _frame(pd, NETWORKS)
     read = []
@@ -167,3 +210,9 @@ def test_explicit_features_are_sparse_and_compose():
         VertexHistogram().centered().resolve(GRAPHS).features(GRAPHS)
     S = SetKernel(Linear()).features(SETS)
     np.testing.assert_allclose(S @ S.T, SetKernel(Linear())(SETS), rtol=1e-12)
+    words = [["ACGT", "AAC"], ["GGT"], ["TTACG", "C", "ACG"]]
+    for how in ("mean", "sum"):
+        k = SetKernel(Spectrum(2, alphabet="dna"), how)
+        F = k.features(words)
+        assert F.shape == (3, 16)
+        np.testing.assert_allclose((F @ F.T).toarray(), k(words), rtol=1e-12)

@@ -50,9 +50,25 @@ def molecule(labels=LABELS, edge_labels=None):
         (np.repeat(np.repeat(ADJACENCY, 2, axis=0), 3, axis=1)[::2, ::3], LABELS),
         (sp.csr_matrix(ADJACENCY), LABELS),
         (sp.coo_array(ADJACENCY), LABELS),
+        (np.array(EDGES), LABELS),
+        (np.array(EDGES, dtype=float), LABELS),
         as_graphs([(EDGES, LABELS)])[0],
     ],
-    ids=["networkx", "edges", "both ways", "arrays", "dense", "weighted", "bool", "strided", "csr", "coo", "sample"],
+    ids=[
+        "networkx",
+        "edges",
+        "both ways",
+        "lists",
+        "dense",
+        "weighted",
+        "bool",
+        "strided",
+        "csr",
+        "coo",
+        "array",
+        "whole floats",
+        "sample",
+    ],
 )
 def test_a_graph_is_the_same_however_it_is_given(graph):
     expected = as_graphs([(EDGES, LABELS)] * 2)
@@ -66,6 +82,18 @@ def test_a_matrix_of_zeros_has_no_edges_and_ones_on_the_diagonal_are_loops():
     assert graphs.neighbours.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    "graph",
+    [EDGES, [list(edge) for edge in EDGES], (EDGES,), (EDGES, None, None), np.array(EDGES), (np.array(EDGES),)],
+    ids=["pairs", "lists", "tuple of one", "no labels", "array", "array in a tuple"],
+)
+def test_labels_are_optional(graph):
+    assert as_graphs([graph, graph]) == as_graphs([ADJACENCY, ADJACENCY])
+    assert as_graphs(pd.Series([graph, graph], dtype=object)) == as_graphs([ADJACENCY, ADJACENCY])
+    assert as_graphs([np.array([[0, 1], [1, 0]])]) == as_graphs([[(0, 1)]])  # square arrays are adjacency matrices
+    assert VertexHistogram()([[]], [graph])[0, 0] == 0  # no edges, no nodes
+
+
 def test_labels_of_edges_and_attributes():
     bonds = ["single", "double", "single", "single"]
     assert as_graphs([molecule(edge_labels=bonds)]) == as_graphs([(EDGES, LABELS, bonds)])
@@ -74,6 +102,14 @@ def test_labels_of_edges_and_attributes():
     for i, node in enumerate(graph.nodes):
         graph.nodes[node]["attributes"] = [i, 1.0]
     assert as_graphs([graph]).attributes.tolist() == [[0, 1], [1, 1], [2, 1], [3, 1]]
+    assert as_graphs([graph, nx.Graph()]).attributes.shape == (4, 2)
+    assert as_graphs([graph, molecule()]).attributes is None
+    graph.nodes["atom 0"]["attributes"] = [1.0]
+    with pytest.raises(ValueError, match="`attributes` of the nodes of graph 0 must be equally many numbers"):
+        as_graphs([graph])
+    graph.nodes["atom 0"]["attributes"] = [1.0, np.nan]
+    with pytest.raises(ValueError, match="found NaN at row 0, column 1"):
+        SetKernel(Gaussian(1))([graph])
 
 
 def test_unlabelled_graphs_have_one_label():
@@ -92,6 +128,12 @@ def test_unlabelled_graphs_have_one_label():
         ([(ADJACENCY, ["C"])], ValueError, "graph 0 has 4 nodes but 1 labels of nodes"),
         ([(EDGES, LABELS, ["single"])], ValueError, "graph 0 has 4 edges but 1 labels of edges"),
         ([([(0, 1, 2)], None)], ValueError, "edges of graph 0 are no list of pairs"),
+        ([[("a", "b")]], ValueError, "edges of graph 0 are no list of pairs"),
+        ([(0, 1), (1, 2)], ValueError, "edges of graph 0 are no list of pairs"),
+        ([(EDGES, LABELS, None, None)], ValueError, "graph 0 is a tuple of 4; a graph is given as"),
+        ([([(0, 1), (0.5, 1)], None)], ValueError, r"graph 0 has the edge \(0.5, 1.0\), but nodes are named by"),
+        ([([(0, np.nan)], None)], ValueError, r"graph 0 has the edge \(0.0, nan\)"),
+        ([([(0, 1), (0, -1)], ["C", "C"])], ValueError, "graph 0 has an edge to node -1, but its nodes are 0 to 1"),
         ([(EDGES, [["C"]] * 4)], TypeError, "labels must be hashable"),
         (["CCO"], TypeError, "graph 0 is a str; a graph is given as"),
         ([], ValueError, "there are no graphs"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 
 from mercer.samples.graphs import Graphs
 
+#: Whole numbers up to this one are exact in float64.
+LARGEST = 2**53
+
 
 class FormatError(ValueError):
     """A file is not what it should be; the message names the file, the line and what is wrong."""
@@ -19,8 +23,9 @@ class FormatError(ValueError):
 def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     """The graphs of a TUDataset folder or zip archive, and their classes or, where there are none, targets.
 
-    Nodes and edges keep their labels, nodes their attributes; attributes of edges are not read. An edge
-    may be listed once or in both directions; a second listing changes nothing.
+    Nodes and edges keep their labels, nodes their attributes. Attributes of edges are not read, as ``Graphs`` has no
+    place for them; a warning says so where there are any. An edge may be listed once or in both directions; a second
+    listing changes nothing.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -32,23 +37,27 @@ def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     (<2 graphs, 3 nodes, 1 edges, 84 bytes>, array([ 1, -1]))
     """
     files = _Files(path)
-    indicator = files.integers("graph_indicator")[:, 0]
+    indicator = files.integers("graph_indicator", columns=1)[:, 0]
     _check_indicator(indicator, files.name("graph_indicator"))
     count, nodes = int(indicator[-1]), len(indicator)
     starts = np.searchsorted(indicator, np.arange(1, count + 2)).astype(np.int64)
     edges = files.integers("A", columns=2) - 1
     _check_edges(edges, indicator, files.name("A"))
     attributes = files.numbers("node_attributes", nodes) if files.has("node_attributes") else None
+    if files.has("edge_attributes"):
+        warnings.warn(
+            f"{files.name('edge_attributes')} is not read: no kernel compares attributes of edges", stacklevel=2
+        )
     y: NDArray[Any]
     if files.has("graph_labels"):
-        y = files.integers("graph_labels", rows=count)[:, 0]
+        y = files.integers("graph_labels", rows=count)
     elif files.has("graph_attributes"):
-        targets = files.numbers("graph_attributes", count)
-        y = targets[:, 0] if targets.shape[1] == 1 else targets
+        y = files.numbers("graph_attributes", count)
     else:
         raise FormatError(f"{path} has neither a file *_graph_labels.txt nor *_graph_attributes.txt")
     edge_labels = files.labels("edge_labels", len(edges))
-    return Graphs.of_edges(starts, edges, edge_labels, files.labels("node_labels", nodes), attributes), y
+    graphs = Graphs.of_edges(starts, edges, edge_labels, files.labels("node_labels", nodes), attributes)
+    return graphs, y[:, 0] if y.shape[1] == 1 else y
 
 
 class _Files:
@@ -57,14 +66,14 @@ class _Files:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if self.path.is_dir():
-            self.texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(self.path.glob("*.txt"))}
+            self.contents = {file.name: file.read_bytes() for file in sorted(self.path.glob("*.txt"))}
         elif zipfile.is_zipfile(self.path):
             with zipfile.ZipFile(self.path) as archive:
                 names = [name for name in archive.namelist() if name.endswith(".txt")]
-                self.texts = {Path(name).name: archive.read(name).decode() for name in names}
+                self.contents = {Path(name).name: archive.read(name) for name in names}
         else:
             raise FormatError(f"{path} is neither a folder nor a zip archive")
-        found = [name for name in self.texts if name.endswith("_A.txt")]
+        found = [name for name in self.contents if name.endswith("_A.txt")]
         if len(found) != 1:
             raise FormatError(f"{path} must hold one data set, with one file *_A.txt, but holds {found or 'none'}")
         self.stem = found[0].removesuffix("A.txt")
@@ -73,16 +82,14 @@ class _Files:
         return f"{self.stem}{part}.txt"
 
     def has(self, part: str) -> bool:
-        return self.name(part) in self.texts
+        return self.name(part) in self.contents
 
     def numbers(self, part: str, rows: int | None = None, columns: int | None = None) -> NDArray[np.float64]:
         """The numbers of a file, one row per line."""
         name = self.name(part)
         if not self.has(part):
             raise FormatError(f"{self.path} has no file {name}")
-        lines = self.texts[name].split("\n")
-        while lines and not lines[-1].strip():
-            lines.pop()
+        lines = _lines(name, self.contents[name])
         if rows is not None and len(lines) != rows:
             raise FormatError(f"{name} has {len(lines)} lines, but {rows} are expected")
         if not lines:
@@ -94,15 +101,18 @@ class _Files:
             values = np.zeros(0)
         if len(values) != width * len(lines) or any(line.count(",") != width - 1 for line in lines):
             _refuse(name, lines, width)
-        return values.reshape(len(lines), width)
+        table = values.reshape(len(lines), width)
+        bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
+        if len(bad):
+            raise FormatError(f"{name}, line {bad[0] + 1}: expected finite numbers but got {lines[bad[0]]!r}")
+        return table
 
     def integers(self, part: str, rows: int | None = None, columns: int | None = None) -> NDArray[np.int64]:
         values = self.numbers(part, rows, columns)
-        whole = values.astype(np.int64)
-        bad = np.flatnonzero((whole != values).any(axis=1))
+        bad = np.flatnonzero(((values != np.rint(values)) | (np.abs(values) > LARGEST)).any(axis=1))
         if len(bad):
             raise FormatError(f"{self.name(part)}, line {bad[0] + 1}: expected whole numbers but got {values[bad[0]]}")
-        return whole
+        return values.astype(np.int64)
 
     def labels(self, part: str, rows: int) -> tuple[NDArray[np.int32], tuple[Any, ...]] | None:
         """Numbers of labels and the labels; of several in a line, the label is the tuple."""
@@ -114,6 +124,19 @@ class _Files:
         return numbers.ravel().astype(np.int32), tuple(int(n[0]) if single else tuple(n.tolist()) for n in names)
 
 
+def _lines(name: str, content: bytes) -> list[str]:
+    """The lines of a file, without empty ones at its end."""
+    try:
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise FormatError(f"{name}, line {line}: byte {byte:#04x} is not UTF-8 text; expected numbers") from None
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
 def _refuse(name: str, lines: list[str], width: int) -> None:
     for i, line in enumerate(lines):
         try:
@@ -121,7 +144,9 @@ def _refuse(name: str, lines: list[str], width: int) -> None:
         except ValueError:
             raise FormatError(f"{name}, line {i + 1}: expected numbers between commas but got {line!r}") from None
         if len(values) != width:
-            raise FormatError(f"{name}, line {i + 1}: expected {width} numbers but got {len(values)}: {line!r}")
+            raise FormatError(
+                f"{name}, line {i + 1}: expected {width} number{'s' * (width > 1)} but got {len(values)}: {line!r}"
+            )
 
 
 def _check_indicator(indicator: NDArray[np.int64], name: str) -> None:

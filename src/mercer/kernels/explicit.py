@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.kernels.algebra import OfOne, operand
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.native import FeaturePairs
@@ -49,19 +50,25 @@ class ExplicitKernel(Kernel):
     def look_up(self, x: Any, language: Any) -> SparseVectors:
         """The features of other samples in the columns that are known."""
 
+    def objects(self, X: Any) -> Structured:
+        """Samples of this kernel's kind; those that another kernel of a sum has read may be of another."""
+        objects = self.samples(X)
+        assert isinstance(objects, Structured)
+        return objects
+
     def described(self, x: Samples) -> Described:
-        assert isinstance(x, Structured)
-        known: Described = x.described(self, lambda: self.learn(x))
+        objects = self.objects(x)
+        known: Described = objects.described(self, lambda: self.learn(objects))
         return known
 
     def within(self, x: Samples, known: Described) -> SparseVectors:
         """The features of samples in the columns that are known."""
-        assert isinstance(x, Structured)
-        own = x.descriptions.get(self)
+        objects = self.objects(x)
+        own = objects.descriptions.get(self)
         if own is not None and own.language is known.language:  # parts of the same samples, or these themselves
             vectors: SparseVectors = own.vectors
             return vectors
-        return self.look_up(x, known.language)
+        return self.look_up(objects, known.language)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         known = self.described(z)
@@ -76,8 +83,43 @@ class ExplicitKernel(Kernel):
         return self.described(x).vectors.squares()
 
     def features_of(self, x: Samples) -> Any:
-        """One column per part that these samples have; for columns that two sets share, describe both together."""
+        """One column per part that these samples have; those of other samples in the same columns by ``numbered``."""
         return self.described(x).vectors.array
+
+    def numbered(self, X: Any) -> Kernel:
+        x = self.objects(X)
+        self.described(x)
+        return Numbered(self, x.copy())
+
+
+@dataclass(frozen=True, repr=False)
+class Numbered(OfOne):
+    """A kernel whose features have the columns of those of reference samples, made by ``k.numbered(X)``."""
+
+    inner: ExplicitKernel
+    reference: Samples
+
+    @property
+    def validity(self) -> Validity:
+        return self.inner.validity
+
+    def bind(self, x: Samples, z: Samples) -> Pairs:
+        return self.inner.bind(x, z)
+
+    def diag_of(self, x: Samples) -> Array:
+        return self.inner.diag_of(x)
+
+    def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
+        return self.inner.collapse(z, V, starts)
+
+    def features_of(self, x: Samples) -> Any:
+        return self.inner.within(x, self.inner.described(self.reference)).array
+
+    def numbered(self, X: Any) -> Kernel:
+        return self  # they are numbered already
+
+    def __repr__(self) -> str:
+        return f"{operand(self.inner)}.numbered()"
 
 
 def sparse_rows(parts: tuple[Any, Any, Any, int], n: int) -> SparseVectors:

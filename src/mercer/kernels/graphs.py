@@ -166,13 +166,11 @@ class RandomWalk(Kernel):
         return as_graphs(X)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        assert isinstance(x, Graphs)
-        assert isinstance(z, Graphs)
-        left = z.native if x is z else x.labelled_as(*z.vocabularies)
-        return ObjectPairs(_native.random_walk(left, z.native, self.decay), (len(x), len(z)), x is z)
+        a, b = as_graphs(x), as_graphs(z)
+        left = b.native if x is z else a.labelled_as(*b.vocabularies)
+        return ObjectPairs(_native.random_walk(left, b.native, self.decay), (len(x), len(z)), x is z)
 
     def diag_of(self, x: Samples) -> Array:
-        assert isinstance(x, Graphs)
-        out = np.empty(len(x))
-        _native.random_walk(x.native, x.native, self.decay).diagonal(out)
+        native, out = as_graphs(x).native, np.empty(len(x))
+        _native.random_walk(native, native, self.decay).diagonal(out)
         return out

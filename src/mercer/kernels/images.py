@@ -17,7 +17,7 @@ from mercer.kernels.leaf import integer, vectors
 from mercer.kernels.pairs import BLOCK_BYTES, Combined, FunctionPairs, Pairs, Rows, step
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
-from mercer.samples.sets import Sets, as_sets
+from mercer.samples.sets import Sets, sets_of, sets_or_graphs
 
 INTERSECTION = Intersection()
 
@@ -141,7 +141,7 @@ class SetKernel(OfBase):
 
     The mean is the inner product of mean embeddings (Gaertner et al., "Multi-instance kernels", ICML 2002; Smola et
     al., 2007). The maximum is not positive semi-definite in general. A sample is an array with one row per member, or
-    a list of members; graphs are the sets of their nodes' attributes.
+    a list of members; graphs of networkx, and ``Graphs``, are the sets of their nodes' attributes.
 
     >>> from mercer.kernels import Linear
     >>> SetKernel(Linear())([[[1.0], [3.0]], [[5.0]]])
@@ -167,7 +167,10 @@ class SetKernel(OfBase):
         return SetKernel(children[0], self.how)
 
     def samples(self, X: Any) -> Samples:
-        return as_sets(X, self.base)
+        """Sets; graphs stay graphs, so that this kernel can be added to and multiplied with kernels of graphs."""
+        x = sets_or_graphs(X, self.base)
+        self.base.samples(_sets(x).members)  # refuses members that the base cannot read
+        return x
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return _sets(x).members
@@ -210,5 +213,4 @@ class SetKernel(OfBase):
 
 
 def _sets(x: Samples) -> Sets:
-    assert isinstance(x, Sets)
-    return x
+    return sets_of(x)

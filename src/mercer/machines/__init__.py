@@ -3,6 +3,7 @@
 from mercer.machines.basis import BasisRidge
 from mercer.machines.classify import SVC, NuSVC
 from mercer.machines.decompose import KernelPCA
+from mercer.machines.features import KernelFeatures
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.lms import LMS, KernelLMS
 from mercer.machines.logistic import KernelLogistic
@@ -19,6 +20,7 @@ __all__ = [
     "SVC",
     "SVR",
     "BasisRidge",
+    "KernelFeatures",
     "KernelLMS",
     "KernelLogistic",
     "KernelNeighborsClassifier",

@@ -24,8 +24,9 @@ Numbers = NDArray[np.int32]
 #: The labels of nodes or edges that have none.
 UNLABELLED: tuple[Any, ...] = (None,)
 WAYS = (
-    "a graph is given as a networkx graph, a square adjacency matrix (an array or a SciPy sparse one), or a tuple "
-    "(adjacency matrix or list of edges, labels of the nodes, labels of the edges), the labels optional"
+    "a graph is given as a networkx graph, a square adjacency matrix (an array or a SciPy sparse one), a list of edges "
+    "(pairs of positions, or an array of two columns), or a tuple (adjacency matrix or edges, labels of the nodes, "
+    "labels of the edges), the labels optional"
 )
 
 
@@ -159,11 +160,17 @@ def as_graphs(X: Any) -> Graphs:
 
     - a networkx graph; nodes and edges may have a ``label``, nodes an ``attributes`` vector;
     - a square adjacency matrix, dense or SciPy sparse, where any number but 0 is an edge;
-    - a tuple ``(adjacency matrix, node labels)`` or ``(list of edges, node labels[, edge labels])``, where the edges
-      are pairs of positions among the nodes, and the labels may be None.
+    - a list of edges, which are pairs of positions among the nodes, or an array of them with two columns; an array of
+      two rows and two columns is an adjacency matrix;
+    - a tuple ``(adjacency matrix, node labels)`` or ``(edges, node labels[, edge labels])``; the labels may be left out
+      or None. Without labels there are as many nodes as the edges name.
+
+    Only graphs of networkx bring attributes of nodes along; ``Graphs.of_edges`` takes them for all graphs at once.
 
     >>> ethanol = [(0, 1), (1, 2)], ["C", "C", "O"]
     >>> as_graphs([ethanol])
+    <1 graphs, 3 nodes, 2 edges, 92 bytes>
+    >>> as_graphs([[(0, 1), (1, 2)]])
     <1 graphs, 3 nodes, 2 edges, 92 bytes>
     """
     if isinstance(X, Graphs):
@@ -176,6 +183,19 @@ def as_graphs(X: Any) -> Graphs:
     return _assembled([_read(item, i) for i, item in enumerate(items)])
 
 
+def is_graph(item: Any) -> bool:
+    """Whether an object can be nothing but a graph: one of networkx, or one of ``Graphs``."""
+    return _is_sample(item) or _is_networkx(item)
+
+
+def _is_sample(item: Any) -> bool:
+    return isinstance(item, Sample) and isinstance(item.samples, Graphs)
+
+
+def _is_networkx(item: Any) -> bool:
+    return hasattr(item, "is_directed") and hasattr(item, "edges") and hasattr(item, "nodes")
+
+
 def _assembled(graphs: Sequence[_One]) -> Graphs:
     sizes = [graph.nodes for graph in graphs]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -185,7 +205,7 @@ def _assembled(graphs: Sequence[_One]) -> Graphs:
         node_labels = coded(chain.from_iterable(graph.node_labels or [None] * graph.nodes for graph in graphs))
     if any(graph.edge_labels is not None for graph in graphs):
         edge_labels = coded(chain.from_iterable(graph.edge_labels or [None] * len(graph.edges) for graph in graphs))
-    if all(graph.attributes is not None for graph in graphs):
+    if all(graph.attributes is not None or not graph.nodes for graph in graphs):
         widths = {graph.attributes.shape[1] for graph in graphs if graph.attributes is not None and graph.nodes}
         if len(widths) > 1:
             raise ValueError(f"the nodes of all graphs need equally many attributes, but there are {sorted(widths)}")
@@ -195,20 +215,28 @@ def _assembled(graphs: Sequence[_One]) -> Graphs:
 
 
 def _read(graph: Any, i: int) -> _One:
-    if isinstance(graph, Sample) and isinstance(graph.samples, Graphs):
+    if _is_sample(graph):
         return _unpacked(graph.alone())
-    if isinstance(graph, tuple) and 2 <= len(graph) <= 3:
-        what, labels, edge_labels = (*graph, None)[:3]
-        if isinstance(what, np.ndarray) or sp.issparse(what):
-            if edge_labels is not None:
-                raise ValueError(f"graph {i} has labels of edges beside an adjacency matrix; give a list of edges")
-            return _adjacency(what, labels, i)
-        return _edges(what, labels, edge_labels, i)
-    if hasattr(graph, "is_directed") and hasattr(graph, "edges") and hasattr(graph, "nodes"):
+    if _is_networkx(graph):
         return _networkx(graph, i)
-    if isinstance(graph, np.ndarray) or sp.issparse(graph):
-        return _adjacency(graph, None, i)
-    raise TypeError(f"graph {i} is a {type(graph).__name__}; {WAYS}")
+    if not (isinstance(graph, (tuple, list, np.ndarray)) or sp.issparse(graph)):
+        raise TypeError(f"graph {i} is a {type(graph).__name__}; {WAYS}")
+    given = graph if isinstance(graph, tuple) else (graph,)
+    if not 1 <= len(given) <= 3:
+        raise ValueError(f"graph {i} is a tuple of {len(given)}; {WAYS}")
+    what, labels, edge_labels = (*given, None, None)[:3]
+    if not _is_matrix(what):
+        return _edges(what, labels, edge_labels, i)
+    if edge_labels is not None:
+        raise ValueError(f"graph {i} has labels of edges beside an adjacency matrix; give a list of edges")
+    return _adjacency(what, labels, i)
+
+
+def _is_matrix(what: Any) -> bool:
+    """Whether it is to be an adjacency matrix; what has two columns and is not square is a list of edges."""
+    return sp.issparse(what) or (
+        isinstance(what, np.ndarray) and what.ndim == 2 and (what.shape[1] != 2 or len(what) == 2)
+    )
 
 
 def _unpacked(one: Any) -> _One:
@@ -235,13 +263,23 @@ def _networkx(graph: Any, i: int) -> _One:
         np.array(edges, dtype=np.int64).reshape(-1, 2),
         edge_labels if any(label is not None for label in edge_labels) else None,
         labels if any(label is not None for label in labels) else None,
-        np.array(attributes, dtype=np.float64) if attributes and all(a is not None for a in attributes) else None,
+        _table(attributes, i) if attributes and all(a is not None for a in attributes) else None,
     )
+
+
+def _table(attributes: list[Any], i: int) -> Array:
+    try:
+        return np.array(attributes, dtype=np.float64).reshape(len(attributes), -1)
+    except (TypeError, ValueError):
+        raise ValueError(f"the `attributes` of the nodes of graph {i} must be equally many numbers each") from None
 
 
 def _adjacency(matrix: Any, labels: Any, i: int) -> _One:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"the adjacency matrix of graph {i} must be square, but its shape is {matrix.shape}")
+        raise ValueError(
+            f"the adjacency matrix of graph {i} must be square (or have two columns, to be a list of edges), but its "
+            f"shape is {matrix.shape}"
+        )
     dense = isinstance(matrix, np.ndarray)
     edges = _native.edges(np.asarray(matrix, dtype=np.float64)) if dense else _joined(matrix)
     if edges is None:
@@ -261,12 +299,22 @@ def _joined(matrix: Any) -> NDArray[np.int64] | None:
 
 def _edges(pairs: Any, labels: Any, edge_labels: Any, i: int) -> _One:
     try:
-        edges = np.array([(u, v) for u, v in pairs], dtype=np.int64).reshape(-1, 2)
+        values = np.array([(u, v) for u, v in pairs]).reshape(-1, 2)
+        with np.errstate(invalid="ignore"):
+            edges = np.rint(values).astype(np.int64)
     except (TypeError, ValueError):
         raise ValueError(f"the edges of graph {i} are no list of pairs of positions; {WAYS}") from None
+    broken = np.flatnonzero(~(edges == values).all(axis=1))
+    if len(broken):
+        raise ValueError(
+            f"graph {i} has the edge {tuple(values[broken[0]].tolist())}, but nodes are named by their positions, "
+            "which are whole numbers"
+        )
     n = int(edges.max(initial=-1)) + 1 if labels is None else len(labels)
-    if edges.size and (edges.min() < 0 or edges.max() >= n):
-        raise ValueError(f"graph {i} has an edge to node {edges.max()}, but its nodes are 0 to {n - 1}")
+    low, high = int(edges.min(initial=0)), int(edges.max(initial=-1))
+    if low < 0 or high >= n:
+        outside = low if low < 0 else high
+        raise ValueError(f"graph {i} has an edge to node {outside}, but its nodes are 0 to {n - 1}")
     return _One(n, edges, _labels(edge_labels, len(edges), "edges", i), _labels(labels, n, "nodes", i))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.samples.base import Samples
-from mercer.samples.graphs import Graphs
+from mercer.samples.door import as_samples
+from mercer.samples.graphs import Graphs, as_graphs, is_graph
 from mercer.samples.structured import items_of, ranges
 
 
@@ -42,26 +43,43 @@ class Sets(Samples):
 def as_sets(X: Any, kernel: Any) -> Sets:
     """Sets from a list, an array or a column of sets, whose members a kernel can read.
 
-    A set is a two-dimensional array with one row per member, or a list of members. Graphs are the sets of their nodes'
-    attributes.
+    A set is a two-dimensional array with one row per member, or a list of members. Graphs (``Graphs``, or those of
+    networkx) are the sets of their nodes' attributes.
 
     >>> from mercer.kernels import Linear
     >>> sets = as_sets([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], Linear())
     >>> sets.starts
     array([0, 1, 3])
     """
-    if isinstance(X, Sets):
+    return sets_of(sets_or_graphs(X, kernel))
+
+
+def sets_or_graphs(X: Any, kernel: Any) -> Sets | Graphs:
+    """Sets as in ``as_sets``, but graphs are left as they are: other kernels may compare them, too."""
+    if isinstance(X, (Sets, Graphs)):
         return X
-    if isinstance(X, Graphs):
-        if X.attributes is None:
-            raise ValueError("the nodes of these graphs have no attributes to form sets of")
-        return _checked(kernel.samples(X.attributes), X.starts)
     if isinstance(X, np.ndarray) and X.ndim == 3:
         X = list(X)
-    sets = items_of(X, "sets")
-    sizes = [_size(members, i) for i, members in enumerate(sets)]
+    items = items_of(X, "sets")
+    if is_graph(items[0]):
+        return as_graphs(items)
+    sizes = [_size(members, i) for i, members in enumerate(items)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return _checked(kernel.samples(_joined(sets)), starts)
+    return _checked(kernel.samples(_joined(items)), starts)
+
+
+def sets_of(x: Samples) -> Sets:
+    """Sets themselves, and the sets of the attributes of the nodes of graphs."""
+    if isinstance(x, Sets):
+        return x
+    if not isinstance(x, Graphs):
+        raise TypeError(f"expected sets, or graphs whose nodes have attributes, but got {x.kind}")
+    if x.attributes is None:
+        raise ValueError(
+            "the nodes of these graphs have no attributes to form sets of, or not all of them have; networkx graphs "
+            "have them as `attributes`, and read_tudataset reads them"
+        )
+    return _checked(as_samples(x.attributes), x.starts)
 
 
 def _size(members: Any, i: int) -> int:

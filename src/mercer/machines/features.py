@@ -1,0 +1,66 @@
+"""KernelFeatures: the explicit features of a kernel as a transformer, which is what linear machines need."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.kernels import Kernel
+from mercer.kernels.named import NAMES
+from mercer.machines.base import KernelMachine
+
+
+class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
+    """The explicit feature map of a kernel, where it is finite: k(x, z) = transform(x) . transform(z)
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel, default="linear"
+        A kernel with finitely many features, such as ``Spectrum``, ``WeisfeilerLehman`` or ``Polynomial``. The features
+        of kernels of graphs and of ``Subtree`` are the parts that the training samples have. Others, which only new
+        samples have, are left out: they meet nothing in training, so no machine could weigh them.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel, its data-dependent parameters found and its features numbered.
+
+    Notes
+    -----
+    A linear machine behind it predicts at a cost that does not depend on the number of support vectors. (So do the
+    expansions of ``SVC`` and the others, which form the same weights at the first prediction where that pays.)
+
+    Examples
+    --------
+    >>> from mercer import KernelFeatures, LinearSVC
+    >>> from mercer.kernels import WeisfeilerLehman
+    >>> from sklearn.pipeline import make_pipeline
+    >>> path, ring = [(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> machine = make_pipeline(KernelFeatures(WeisfeilerLehman(2)), LinearSVC())
+    >>> machine.fit([path, ring], [0, 1]).predict([[(0, 1), (1, 2), (2, 3), (3, 4)]])
+    array([0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"kernel": [StrOptions(set(NAMES)), Kernel, callable]}
+
+    def __init__(self, kernel: Any = "linear") -> None:
+        self.kernel = kernel
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Finds the kernel's data-dependent parameters and numbers its features."""
+        X = self._validated(X, reset=True)
+        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+        samples = kernel.samples(X)
+        self.kernel_ = kernel.resolve(samples).numbered(samples)
+        self._n_features_out = self.kernel_.features(samples.take(np.arange(1))).shape[1]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The features of X, one row per sample; a CSR array where the kernel's are sparse."""
+        check_is_fitted(self)
+        return self.kernel_.features(self._validated(X, reset=False))
