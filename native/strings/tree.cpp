@@ -43,7 +43,7 @@ template <class T> class TreePairs final : public Pairs<T> {
             std::array<Index, kRows> which;
             for (Index r = r0; r < r1; ++r) which[std::size_t(r - r0)] = index ? index[r] : first_row + r;
             start(walk, which.data(), r1 - r0);
-            if (!walk.count.empty()) descend(walk, 0, 0);
+            if (!walk.count.empty() && !postings_.empty()) descend(walk, 0, 0);
             for (Index r = r0; r < r1; ++r)
                 for (Index j = first_column; j < last_column; ++j)
                     out[r * stride + (j - first_column)] = T(walk.sums[std::size_t(j * kRows + (r - r0))]);

@@ -30,6 +30,11 @@ def test_plain_and_compressed(tmp_path):
         read_fasta(tmp_path / "some.zip", member="three")
 
 
+def test_only_ends_of_lines_end_lines(tmp_path):
+    (tmp_path / "odd.fa").write_text("\ufeff>a\x85b\u2028 c\nGATT\n", encoding="utf-8")
+    assert read_fasta(tmp_path / "odd.fa") == (["GATT"], ["a\x85b\u2028 c"])
+
+
 def test_reads(tmp_path):
     (tmp_path / "reads.fq").write_text(READS)
     assert read_fasta(tmp_path / "reads.fq") == (["GATTA", "A"], ["r1", "r2"])
@@ -45,8 +50,13 @@ def test_reads(tmp_path):
         (">a\nGAT\nTA7A\n", "line 3: expected letters of a sequence but found '7' at place 3"),
         (b">a\nGAT\n\xff\xfe\n", "line 3: expected text"),
         ("@a\nGAT\n+\nII\n", "line 1: 'a' has 3 letters and 2 qualities"),
+        ("@a\nACGT\n+\nIII\n@b\nAC\n+\nII\n", "line 1: 'a' has 4 letters and 3 qualities"),
+        ("@a\nACGT\n+\nII\n@b\nAC\n+\nII\n", "line 1: 'a' has 4 letters and 2 qualities"),
+        ("@a\nAC\nGT\n+\nII\nI\n@b\nAC\n+\nII\n", "line 1: 'a' has 4 letters and 3 qualities"),
+        ("@a\nACGT\n+\nIIIII\n", "line 1: 'a' has 4 letters and 5 qualities"),
         ("@a\nGAT\n", "line 1: 'a' ends before its '\\+' line"),
         ("@a\nGAT\n+\nIII\nrest\n", "line 5: expected '@' and a header but found 'rest'"),
+        pytest.param(b"PK\x03\x04", "the archive is damaged", id="cut archive"),
         pytest.param(gzip.compress(TWO.encode())[:-9], "the gzipped file is damaged", id="cut gzip"),
     ],
 )

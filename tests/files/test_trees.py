@@ -34,7 +34,8 @@ def test_styles(lines, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["(S (NP he))", "(S (NP he)"], "line 2: 1 brackets are not closed"),
+        (["(S (NP he))", "(S (NP he)"], r"line 2: the bracket of '\(S' is not closed$"),
+        (["(A b)", "(S (NP he", "(S (NP x))", "(A b)"], r"line 2: the bracket of '\(S' is not closed, nor are 1 after"),
         (["(S (NP he))", "", "(S he))"], "line 3: a bracket is closed that was never opened"),
         (["(S ())"], "line 1: a pair of brackets is empty"),
         (["(S he) she"], "line 1: 'she' stands outside all brackets"),
@@ -44,6 +45,29 @@ def test_styles(lines, tmp_path):
 def test_malformed_lines_are_named(lines, message):
     with pytest.raises(ValueError, match=message):
         read_trees(lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"", "bad.txt: expected trees but the file is empty; a tree is given as", id="empty"),
+        pytest.param(b"\n \n", "bad.txt: expected trees but the file is empty", id="blank"),
+        pytest.param(b"(S a)\n(S \xe9)\n", r"bad.txt, line 2: expected text \(UTF-8\)", id="latin"),
+        pytest.param(gzip.compress(b"(S a)\n" * 9000)[:40], "bad.txt: the gzipped file is damaged", id="cut gzip"),
+        pytest.param(gzip.compress(b"(S a)\n")[:-6] + b"abcdef", "bad.txt: the gzipped file is damaged", id="checksum"),
+        pytest.param(b"(S a)\r\n(S (NP he)\r\n(S b)\r\n", "bad.txt, line 2: the bracket of", id="unclosed"),
+        pytest.param(b"PK\x03\x04 and no more", "bad.txt: the archive is damaged", id="archive"),
+    ],
+)
+def test_malformed_files_are_named(tmp_path, content, message):
+    (tmp_path / "bad.txt").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_trees(tmp_path / "bad.txt")
+
+
+def test_lines_must_be_text():
+    with pytest.raises(TypeError, match="line 2: expected text but got a int: 3"):
+        read_trees(["(S a)", 3])
 
 
 def test_errors_name_the_file(tmp_path):

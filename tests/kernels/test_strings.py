@@ -1,10 +1,11 @@
 """What is particular to kernels of sequences: alphabets, features, the choice of algorithm, parameters, scores."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from mercer import Expansion
+from mercer import SVC, Expansion
 from mercer.kernels import (
     Custom,
     FeaturesError,
@@ -15,12 +16,13 @@ from mercer.kernels import (
     Spectrum,
     Subsequence,
     WeightedDegree,
+    differences,
+    exp,
     repair,
-    strings,
 )
 from mercer.kernels.alignments import BLOSUM62, BLOSUM_LETTERS
+from mercer.kernels.differences import DifferenceKernel
 from mercer.kernels.native import FeaturePairs
-from mercer.kernels.strings import DifferenceKernel
 
 from . import naive_strings
 
@@ -36,7 +38,7 @@ def test_comparing_words_and_counting_them_give_the_same(monkeypatch, k, m, stra
     kernel = Mismatch(k, m, alphabet="dna", reverse_complement=strands)
     counted, counted_x = kernel(X, Z), kernel(X)
     assert isinstance(kernel.bind(*kernel.both(X, Z)), FeaturePairs)
-    monkeypatch.setattr(strings, "FEATURE_BYTES", 0)
+    monkeypatch.setattr(differences, "FEATURE_BYTES", 0)
     assert not isinstance(kernel.bind(*kernel.both(X, Z)), FeaturePairs)
     assert (kernel(X, Z) == counted).all()
     assert (kernel(X) == counted_x).all()
@@ -79,6 +81,8 @@ def test_weights_of_differences():
         Spectrum(4, min_k=2, alphabet="dna"),
         Spectrum(4, alphabet="dna", reverse_complement=True),
         Mismatch(4, 1, alphabet="dna"),
+        GappedKmer(4, 2),
+        GappedKmer(5, 3, alphabet="dna", reverse_complement=True),
         (2 * Spectrum(2, alphabet="dna") + Spectrum(3, alphabet="dna").on(Segment(5, 20))).normalized(),
     ],
     ids=repr,
@@ -88,7 +92,9 @@ def test_features_are_sparse_and_the_same_in_every_call(kernel):
     assert sp.issparse(F)
     assert F.shape[1] == G.shape[1]
     np.testing.assert_allclose((F @ G.T).toarray(), kernel(X, Z), rtol=1e-12, atol=1e-12)
-    assert type(kernel.bind(*kernel.both(X))) is FeaturePairs  # sums, scales and norms are one product
+    if not isinstance(kernel, GappedKmer):  # whose features are many
+        assert type(kernel.bind(*kernel.both(X))) is FeaturePairs  # sums, scales and norms are one product
+    assert kernel.features(["", "A"]).shape == (2, F.shape[1])
 
 
 def test_many_sequences_with_themselves():
@@ -114,7 +120,7 @@ def test_sums_over_samples_are_sums_over_features(kernel, monkeypatch):
     np.testing.assert_allclose(f.by_segment(X, starts), expected, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(f.by_segment(X[:1], starts), expected[:1], rtol=1e-12, atol=1e-9)
     assert [form is not None for form in f._forms.values()] == [True]  # found once, for all calls
-    monkeypatch.setattr("mercer.kernels.strings.FEATURE_BYTES", 0)  # new sequences may be too many to be counted
+    monkeypatch.setattr("mercer.kernels.differences.FEATURE_BYTES", 0)  # new sequences may be too many to be counted
     np.testing.assert_allclose(f.by_segment(X, starts), expected, rtol=1e-12, atol=1e-9)
 
 
@@ -123,6 +129,10 @@ def test_features_that_cannot_be_are_refused():
         Spectrum(1).features([["to", "be"]])
     with pytest.raises(FeaturesError, match="would have 25600000000 columns"):
         Spectrum(8, alphabet="protein").features(PROTEINS)
+    with pytest.raises(FeaturesError, match="would have 10240000000 columns, one per possible word"):
+        GappedKmer(8, 7, alphabet="protein").features(PROTEINS)
+    with pytest.raises(FeaturesError, match="give an alphabet"):
+        Mismatch(2, 1).features(X)  # its values depend on the number of letters
     assert Spectrum(1, alphabet=("be", "to")).features([["to", "be", "not", "to"]]).toarray().tolist() == [[1, 2]]
 
 
@@ -136,6 +146,65 @@ def test_alphabets():
     assert Subsequence(1, 1.0, alphabet="dna")(["NN"], ["NN"]) == 0
     assert Mismatch(2, 1, alphabet="AB")(["AA"]) == 3
     assert Mismatch(2, 1).resolve(["AB", "BC"]) == Mismatch(2, 1, alphabet=("A", "B", "C"))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Spectrum(3, min_k=2),
+        GappedKmer(4, 2),
+        GappedKmer(3, 2).normalized(),
+        Subsequence(2, 0.5),
+        WeightedDegree(3, 1),
+        LocalAlignment((1, -1), open=2, extend=1),
+    ],
+    ids=repr,
+)
+def test_a_value_does_not_depend_on_what_else_is_compared(kernel):
+    """Without an alphabet, letters that one side alone has are letters too."""
+    texts = ["ACGZ", "ACGTN", "TTTACGT", "NNNN", "ACYGTACGY", "éCGTAC", *X[:4]]
+    for some in texts, [list(text) for text in texts]:
+        K = kernel(some)
+        np.testing.assert_allclose(kernel(some[:4], some[4:]), K[:4, 4:], rtol=1e-12)
+        np.testing.assert_allclose(kernel(some[4:], some[:4]), K[4:, :4], rtol=1e-12)
+        np.testing.assert_allclose([[kernel([x], [z])[0, 0] for z in some] for x in some], K, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Mismatch(3, 1).normalized(),
+        (Mismatch(2, 1) + 0.5 * Mismatch(3, 1).on(Segment(0, 9))).normalized(),
+        exp(Mismatch(3, 1).normalized()).normalized(),
+    ],
+    ids=repr,
+)
+def test_letters_of_values_and_norms_are_the_same(kernel):
+    """The letters of a mismatch kernel that has no alphabet are those of both sides."""
+    x, z = ["AACA", "ACCAC"], ["AACA", "GGTT", "TGAC"]
+    K = kernel(x, z)
+    assert K[0, 0] == pytest.approx(1)
+    np.testing.assert_allclose(K, kernel(x + z)[:2, 2:], rtol=1e-12)
+    np.testing.assert_allclose(kernel(z, x), K.T, rtol=1e-12)
+    np.testing.assert_allclose(kernel.resolve(x + z)(x, z), K, rtol=1e-12)
+    frame = pd.DataFrame({"dna": x}), pd.DataFrame({"dna": z})
+    np.testing.assert_allclose(kernel.on("dna").normalized()(*frame), K, rtol=1e-12)
+
+
+def test_a_machine_meets_new_letters():
+    known, y, new = ["ACGT", "ACGA", "TTTT", "TTTA"], [0, 0, 1, 1], ["ACGN", "TTTN", "NNNN", "NMNA"]
+    k = GappedKmer(4, 2)
+    given = SVC(kernel="precomputed").fit(k(known), y)
+    expected = given.decision_function(k(new + known)[:4, 4:])
+    assert (np.sign(expected[:2]) == [-1, 1]).all()
+    np.testing.assert_allclose(SVC(kernel=k).fit(known, y).decision_function(new), expected, rtol=1e-6)
+
+
+def test_new_tokens_may_be_many():
+    tokens = [[str(i) for i in range(200)], ["new", "1", "2"], ["newer", "2", "3"]]
+    np.testing.assert_array_equal(GappedKmer(3, 2)(tokens[1:], tokens[:1]), [[1], [1]])
+    many = [[f"{i} of another text" for i in range(1000)]]
+    assert GappedKmer(3, 2)(many, tokens).sum() == 0
 
 
 def test_whoever_comes_first_in_a_sum():

@@ -91,3 +91,14 @@ def test_a_list_of_strings_still_means_categories_to_kernels_of_categories():
     k = Spectrum(1).on("s") * Gaussian(1).on("n") + Categorical().on("c")
     e = np.exp(-0.5)
     np.testing.assert_allclose(k(frame), [[4, 2 * e + 1, 3], [2 * e + 1, 4, 2 * e], [3, 2 * e, 4]])
+
+
+@pytest.mark.parametrize(
+    "X", [["GATTACA", "", "TAXI", "ZZ"], [["to", "be"], ["or"], [], [1, "to"]]], ids=["text", "tokens"]
+)
+def test_parts_joined_are_the_whole(X):
+    whole = as_sequences(X)
+    assert as_sequences(X[:2]).joined(as_sequences(X[2:])).content() == whole.content()
+    assert set(as_sequences(X[:2]).joined(as_sequences(X[2:])).letters) == set(whole.letters)
+    with pytest.raises(TypeError, match="cannot be joined"):
+        whole.joined(as_samples([[1.0]]))

@@ -11,6 +11,7 @@ from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum, e
 from mercer.kernels.alignments import LocalAlignment, Subsequence, WeightedDegree
 from mercer.kernels.base import FeaturesError, Kernel, UnresolvedKernelError
 from mercer.kernels.bases import GaussianBasis, PolynomialBasis
+from mercer.kernels.differences import GappedKmer, Mismatch
 from mercer.kernels.distances import (
     L1,
     L2,
@@ -32,7 +33,7 @@ from mercer.kernels.named import named_kernel
 from mercer.kernels.on import OnColumns, OnMap
 from mercer.kernels.repair import Repaired, repair
 from mercer.kernels.stationary import Gaussian, Laplacian, Matern, RationalQuadratic
-from mercer.kernels.strings import GappedKmer, Mismatch, Segment, Spectrum
+from mercer.kernels.strings import Segment, Spectrum
 from mercer.kernels.trees import PartialTree, SubsetTree, Subtree
 from mercer.kernels.vectors import Cosine, FeatureMap, Linear, Polynomial, PowerSeries, Sigmoid
 

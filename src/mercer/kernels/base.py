@@ -57,6 +57,11 @@ class Kernel:
         return next((child.pending for child in self.children if child.pending), "")
 
     @property
+    def by_call(self) -> bool:
+        """Whether something that was not given is found from the samples of every call, such as their letters."""
+        return any(child.by_call for child in self.children)
+
+    @property
     def children(self) -> tuple[Kernel, ...]:
         """The kernels this one is made of."""
         return ()

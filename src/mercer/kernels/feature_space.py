@@ -39,10 +39,18 @@ class Normalized(OfOne):
                 f"{self} needs k(x, x) >= 0 but it is {squares[worst]:g} at sample {worst}; "
                 f"{self.inner} is not positive semi-definite"
             )
+        if not np.isfinite(squares).all():
+            worst = int(np.flatnonzero(~np.isfinite(squares))[0])
+            raise ValueError(
+                f"{self} needs finite norms but k(x, x) is {squares[worst]:g} at sample {worst}; scale the samples or "
+                f"choose parameters of {self.inner} that give smaller values"
+            )
         with np.errstate(divide="ignore"):
             return np.where(squares > 0, 1 / np.sqrt(squares), 0.0)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
+        if self.by_call and x is not z:  # values and norms must be those of one kernel
+            return Normalized(self.inner.resolve(z.joined(x))).bind(x, z)
         of_x = self.inverse_norms(x)
         of_z = of_x if x is z else self.inverse_norms(z)
         diagonal = np.sign(of_x) if x is z else None

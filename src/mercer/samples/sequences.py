@@ -62,6 +62,15 @@ class Sequences(Samples):
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], lengths)
         return Sequences(self.ids[places], offsets, self.letters, self.tokens, self.dtype)
 
+    def joined(self, other: Samples) -> Samples:
+        if not isinstance(other, Sequences):
+            return super().joined(other)
+        letters = tuple(dict.fromkeys((*self.letters, *other.letters)))
+        code: dict[Hashable, int] = {letter: i for i, letter in enumerate(letters)}
+        ids = np.concatenate([self.ids, other.coded(code)])
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]])
+        return Sequences(ids, offsets, letters, self.tokens or other.tokens, self.dtype)
+
     def content(self) -> list[Any]:
         if self.tokens:
             return [[self.letters[i] for i in self.ids[a:b]] for a, b in self._bounds()]
@@ -73,9 +82,9 @@ class Sequences(Samples):
         ends = self.offsets.tolist()
         return pairwise(ends)
 
-    def coded(self, code: dict[Hashable, int]) -> NDArray[np.int32]:
-        """The number of every letter in another numbering, -1 for those it lacks."""
-        table = np.array([code.get(letter, -1) for letter in self.letters] or [-1], dtype=np.int32)
+    def coded(self, code: dict[Hashable, int], otherwise: int = -1) -> NDArray[np.int32]:
+        """The number of every letter in another numbering, ``otherwise`` for those it lacks."""
+        table = np.array([code.get(letter, otherwise) for letter in self.letters] or [-1], dtype=np.int32)
         return table[self.ids]
 
     def once(self, key: Hashable, find: Callable[[], Any]) -> Any:

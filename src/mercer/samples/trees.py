@@ -99,10 +99,11 @@ def as_trees(X: Any) -> Trees:
 def parsed(texts: Iterable[tuple[str, str]]) -> Trees:
     """Trees from (text, where it stands) pairs; every text may hold several trees, or a part of one."""
     forest = _Forest()
-    where = ""
     for text, where in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"{where}: expected text but got a {type(text).__name__}: {str(text)[:60]}")
         forest.read(text, where)
-    forest.finish(where)
+    forest.finish()
     return forest.trees()
 
 
@@ -114,7 +115,7 @@ class _Forest:
         self.labels: list[Any] = []
         self.widths: list[int] = []
         self.children: list[int] = []
-        self.open: list[tuple[Any, list[int]]] = []
+        self.open: list[tuple[Any, list[int], str]] = []  # label, children, and where the bracket stands
         self.size = 0
         self.fresh = False  # whether a bracket was just opened, so that a label comes next
 
@@ -134,7 +135,7 @@ class _Forest:
         before = len(self.sizes)
         if isinstance(item, str):
             self.read(item, f"tree {i}")
-            self.finish(f"tree {i}")
+            self.finish()
             if len(self.sizes) != before + 1:
                 raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item!r}; expected one")
         elif isinstance(item, (tuple, list)) or callable(getattr(item, "label", None)):
@@ -169,12 +170,12 @@ class _Forest:
         """Text with brackets; a tree may begin in one text and end in another."""
         for token in TOKEN.findall(text):
             if token == "(":
-                self.open.append(("", []))  # the root of some treebanks has no label
+                self.open.append(("", [], where))  # the root of some treebanks has no label
                 self.fresh = True
             elif token == ")":
                 self.close(where)
             elif self.fresh:
-                self.open[-1] = token, []
+                self.open[-1] = token, [], self.open[-1][2]
                 self.fresh = False
             elif self.open:
                 self.open[-1][1].append(self.node(token, []))
@@ -186,7 +187,7 @@ class _Forest:
             raise ValueError(f"{where}: a bracket is closed that was never opened")
         if self.fresh:
             raise ValueError(f"{where}: a pair of brackets is empty; a label is expected behind '('")
-        label, children = self.open.pop()
+        label, children, _ = self.open.pop()
         if not self.open and label == "" and len(children) == 1:  # a root without a label, as some treebanks have
             return self.end()
         number = self.node(label, children)
@@ -195,9 +196,11 @@ class _Forest:
         else:
             self.end()
 
-    def finish(self, where: str) -> None:
+    def finish(self) -> None:
         if self.open:
-            raise ValueError(f"{where}: {len(self.open)} brackets are not closed")
+            label, _, where = self.open[0]
+            more = f", nor are {len(self.open) - 1} after it" if len(self.open) > 1 else ""
+            raise ValueError(f"{where}: the bracket of '({label}' is not closed{more}")
 
     def trees(self) -> Trees:
         if not self.sizes:
