@@ -148,7 +148,7 @@ class WordKernel(SequenceKernel):
         found: Counts = x.once(key, find)
         return found
 
-    def numbered(self, z: Sequences) -> tuple[_native.Vocabulary, SparseVectors]:
+    def words_of(self, z: Sequences) -> tuple[_native.Vocabulary, SparseVectors]:
         """The words of z, which number the columns, and their counts."""
 
         def number() -> tuple[_native.Vocabulary, SparseVectors]:
@@ -156,21 +156,21 @@ class WordKernel(SequenceKernel):
             vocabulary = _native.Vocabulary(of_z.keys)
             return vocabulary, of_z.vectors(vocabulary.find(of_z.keys), len(vocabulary), z.dtype)
 
-        found: tuple[_native.Vocabulary, SparseVectors] = z.once((self, "numbered"), number)
+        found: tuple[_native.Vocabulary, SparseVectors] = z.once((self, "words_of"), number)
         return found
 
     def within(self, x: Sequences, z: Sequences) -> SparseVectors:
         """The counts of x in the columns of z."""
-        vocabulary, of_x = self.numbered(z)[0], self.counts(x, z)
+        vocabulary, of_x = self.words_of(z)[0], self.counts(x, z)
         return of_x.vectors(vocabulary.find(of_x.keys), len(vocabulary), x.dtype)
 
     def compared(self, x: Sequences, z: Sequences) -> Pairs:
-        b = self.numbered(z)[1]
+        b = self.words_of(z)[1]
         return FeaturePairs(b if x is z else self.within(x, z), b)
 
     def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
         known = as_sequences(z)
-        f = weights(self.numbered(known)[1], V, starts)
+        f = weights(self.words_of(known)[1], V, starts)
         return None if f is None else lambda x: f(self.within(as_sequences(x), known))
 
     def diag_of(self, x: Samples) -> Array:

@@ -93,13 +93,13 @@ class Design:
     ) -> LinearSolution:
         """The same with absolute values; without a penalty, of all that are best, the one of least squares."""
         t, alphas = self.shifted(y), np.broadcast_to(alpha, y.shape[1]).tolist()
-        found = [
-            self._lasso(t[:, j], a, tol, max_iter, lambda stage, j=j: begin(f"target {j + 1}: {stage}"))
-            if a > 0
-            else self._ridge(t[:, j], a, tol)
-            for j, a in enumerate(alphas)
-        ]
-        return self._solution(y, found)
+
+        def one(j: int, a: float) -> tuple[Vector, Certificate]:
+            if a == 0:
+                return self._ridge(t[:, j], a, tol)
+            return self._lasso(t[:, j], a, tol, max_iter, lambda stage: begin(f"target {j + 1}: {stage}"))
+
+        return self._solution(y, [one(j, a) for j, a in enumerate(alphas)])
 
     def _ridge(self, t: Vector, alpha: float, tol: float) -> tuple[Vector, Certificate]:
         U, s, V = self.svd
