@@ -170,4 +170,4 @@ def test_the_machine_that_is_judged_is_kernel_ridge():
     # What is judged is the library's own Gaussian and its own solution: y - f(x) = alpha a, one alpha for all samples.
     assert machine.function.kernel == Gaussian(1.0)
     alphas = (Y - machine(X)) / machine.function.coefficients
-    np.testing.assert_allclose(alphas, alphas[0], rtol=1e-6)
+    np.testing.assert_allclose(alphas, alphas[0, 0], rtol=1e-6)
