@@ -167,6 +167,25 @@ def test_callbacks_are_told_and_may_stop(iterative, cls):
     with pytest.warns(ConvergenceWarning, match="stopped after 2 products"):
         stopped = cls(5, kernel=Gaussian(0.5)).set_callbacks(Watcher(stop=True)).fit(X[:600])
     assert stopped.residuals_.max() > 100 * machine.residuals_.max()  # known in float64, however early it ends
+    assert machine.certificate_.converged
+    assert not stopped.certificate_.converged
+
+
+@pytest.mark.parametrize("rows", [None, 400])
+@pytest.mark.parametrize("tol", [1e-1, 1e-6])
+def test_the_certificate_holds_the_optimum(iterative, rows, tol):
+    """The sum of the largest eigenvalues, or singular values, is between the two objectives."""
+    if rows is None:
+        machine = KernelPCA(5, kernel=Gaussian(0.5), tol=tol).fit(X[:400])
+        best = np.linalg.eigvalsh(Centred(Gaussian(0.5).gram(X[:400])).dense())[::-1][:5].sum()
+    else:
+        machine = KernelSVD(5, kernel=Gaussian(0.5), tol=tol).fit(X[:400], Z=X[500:900])
+        best = np.linalg.svd(Gaussian(0.5)(X[:400], X[500:900]), compute_uv=False)[:5].sum()
+    judged = machine.certificate_
+    assert judged.dual <= -best <= judged.primal + 1e-9 * best
+    assert judged.gap == pytest.approx(machine.residuals_.sum())
+    assert judged.violation == machine.residuals_.max()
+    assert (judged.iterations, judged.converged) == (machine.n_iter_, True)
 
 
 @pytest.mark.parametrize("count", [1, 7, 60])

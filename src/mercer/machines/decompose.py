@@ -25,6 +25,7 @@ from mercer.kernels.pairs import chunks
 from mercer.machines.base import KernelMachine, Stages, precise, tell
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+from mercer.solvers import Certificate
 from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
 from mercer.solvers.lanczos import Eigenpairs, Float, spectrum_ends
 from mercer.threads import limited
@@ -147,6 +148,23 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         return tags
 
 
+def certified(pairs: Eigenpairs) -> Certificate:
+    """How good eigenpairs are as those that minimise -tr V'AV over orthonormal V: -(l_1 + ... + l_count).
+
+    A matrix E with A + E = V diag(l) V' on the span of V exists whose eigenvalues' moduli add up to at most twice the
+    residuals' sum, one half of them positive. So, if the l are the largest of A + E, the optimum is at most that sum
+    below (Ky Fan 1949). Residuals cannot show that no larger eigenvalue was missed; blocks of random vectors make it
+    as good as impossible.
+
+    >>> pairs = Eigenpairs(np.array([3.0, 1.0]), np.eye(2), np.array([0.25, 0.125]), 4, True)
+    >>> print(certified(pairs))
+    converged after 4 iterations: primal -4, dual -4.375, gap 0.375, violation 0.25
+    """
+    primal, gap = -float(pairs.values.sum()), float(pairs.residuals.sum())
+    violation = float(pairs.residuals.max(initial=0.0))
+    return Certificate(primal, primal - gap, gap, violation, pairs.iterations, pairs.converged)
+
+
 def divided(V: Float, by: Float) -> Float:
     """Every column divided by a number of its own; 0 where that is 0."""
     return np.asarray(V * np.divide(1.0, by, out=np.zeros_like(by), where=by > 0))
@@ -201,6 +219,9 @@ class KernelPCA(Decomposition):
     eigenvalues_, eigenvectors_ : of the centred matrix, the largest first.
     residuals_ : ndarray of shape (n_components,)
         |HKH v - l v| in float64: each eigenvalue is as close to one of the matrix.
+    certificate_ : Certificate
+        Of -(l_1 + ... + l_count), the least -tr V'HKHV of orthonormal V: ``gap`` is the sum of the residuals, and
+        ``violation`` the largest; see ``mercer.machines.decompose.certified``.
     n_iter_ : int
         Products with blocks of vectors.
     expansion_ : Expansion
@@ -299,6 +320,7 @@ class KernelPCA(Decomposition):
         count, operator = self._count(len(samples)), Centred(self._gram(samples))
         pairs = self._eigenpairs(operator, count, progress)
         self.n_iter_ = pairs.iterations
+        self.certificate_ = certified(pairs)
         if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         values = _check_psd_eigenvalues(pairs.values, enable_warnings=False)

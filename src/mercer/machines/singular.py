@@ -10,10 +10,10 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_psd_eigenvalues
 
 from mercer.expansion import Expansion
-from mercer.machines.decompose import Decomposition, Watch, divided
+from mercer.machines.decompose import Decomposition, Watch, certified, divided
 from mercer.samples import Samples
 from mercer.solvers.eigen import GUARDS, WIDTH, Operator, reported
-from mercer.solvers.lanczos import largest
+from mercer.solvers.lanczos import Eigenpairs, largest
 from mercer.solvers.lapack import interruptible
 
 
@@ -39,6 +39,8 @@ class KernelSVD(Decomposition):
     left_, right_ : U and V.
     residuals_ : ndarray of shape (n_components,)
         |k(Z, X) u - s v| in float64, and of K v - s v if Z = X.
+    certificate_ : Certificate
+        Of minus the sum of the singular values, as in ``KernelPCA``.
     expansion_ : Expansion
         L as a function of x.
     kernel_, n_iter_, gamma_, X_fit_ : as in ``KernelPCA``.
@@ -114,6 +116,7 @@ class KernelSVD(Decomposition):
         self.singular_values_ = _check_psd_eigenvalues(pairs.values, enable_warnings=False)
         self.left_ = self.right_ = vectors
         self.residuals_, self.n_iter_ = pairs.residuals, pairs.iterations
+        self.certificate_ = certified(pairs)
 
     def _rectangular(self, x: Samples, z: Samples, count: int, progress: Watch) -> None:
         """Through the eigenvectors of A'A, A = k(X, Z), by products with A and A'."""
@@ -124,14 +127,14 @@ class KernelSVD(Decomposition):
             K = A.dense()
             progress.begin(f"singular vectors of {len(x)} x {len(z)}")
             U, s, V = interruptible(lambda: np.linalg.svd(K, full_matrices=False))
-            U, V, self.n_iter_ = U[:, :count], V[:count].T, 1
+            U, V, self.n_iter_, converged = U[:, :count], V[:count].T, 1, True
             self.singular_values_ = s[:count]
         else:
             start = self._random().standard_normal((A.shape[1], min(A.shape[1], max(count + GUARDS, WIDTH))))
             both = lambda W: np.asarray(B.product(A.product(W)), dtype=np.float64)  # noqa: E731
             pairs = largest(both, start, count, *self._limits(), progress=reported(progress, 64))
             self._warn(pairs)
-            V = pairs.vectors
+            V, converged = pairs.vectors, pairs.converged
             images = np.asarray(A.product(V), dtype=np.float64)
             self.singular_values_ = np.linalg.norm(images, axis=0)
             U, self.n_iter_ = divided(images, self.singular_values_), pairs.iterations + 1
@@ -139,3 +142,6 @@ class KernelSVD(Decomposition):
         self.right_ = flipped.T
         back = np.asarray(B.product(self.left_), dtype=np.float64)
         self.residuals_ = np.linalg.norm(back - self.right_ * self.singular_values_, axis=0)
+        # Singular values are the largest eigenvalues of A beside A', whose vectors are u above v.
+        both = Eigenpairs(self.singular_values_, V, self.residuals_, self.n_iter_, converged)
+        self.certificate_ = certified(both)
