@@ -1,5 +1,6 @@
 """Explicit feature maps: their inner product is the kernel, and they have as many columns as they say."""
 
+import tracemalloc
 from math import comb
 
 import numpy as np
@@ -214,3 +215,13 @@ def test_centred_features_of_sparse_rows_are_those_of_dense_ones():
     np.testing.assert_allclose(k.features(sp.csr_array(dense)), k.features(dense), rtol=1e-12, atol=1e-15)
     sparse = Linear().centered().resolve(sp.csr_array(np.abs(Z)))
     np.testing.assert_allclose(sparse.features(dense), dense - np.abs(Z).mean(axis=0), rtol=1e-12, atol=1e-15)
+
+
+def test_monomials_are_made_in_blocks():
+    """So Ctrl-C is heard between them, and there are no more than two copies of the features at a time."""
+    x = np.random.default_rng(0).standard_normal((6000, 40))
+    tracemalloc.start()
+    F = Polynomial(2).features(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.3 * F.nbytes

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.kernels.leaf import integer
+from mercer.kernels.pairs import chunks
 from mercer.samples.base import Array
 
 #: An explicit map of more columns than this is refused rather than tried.
@@ -141,33 +142,42 @@ def refuse_enormous(degree: int, columns: int, count: int) -> None:
         )
 
 
-def products(X: Array, degree: int) -> tuple[Array, NDArray[np.float64]]:
-    """The products of so many coordinates, one column for each choice, and in how many orders each can be written."""
-    n, d = X.shape
+def choices_of(d: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Every choice of so many of d coordinates, one per row, and in how many orders each can be written."""
     count = comb(d + degree - 1, degree)
     refuse_enormous(degree, d, count)
     choices = np.array(list(combinations_with_replacement(range(d), degree)), dtype=np.int64).reshape(count, degree)
-    out = np.ones((n, count), dtype=X.dtype)
     orders = np.full(count, float(factorial(degree)))  # of the factors: degree! / (product of repetitions!)
     run = np.zeros(count)
     for i in range(degree):
         column = choices[:, i]
         run = np.where(column == choices[:, i - 1], run + 1, 1) if i else np.ones(count)
         orders /= run
-        out *= X[:, column]
+    return choices, orders
+
+
+def products(X: Array, degree: int) -> tuple[Array, NDArray[np.float64]]:
+    """The products of so many coordinates, one column for each choice, and in how many orders each can be written."""
+    choices, orders = choices_of(X.shape[1], degree)
+    out = np.ones((len(X), len(choices)), dtype=X.dtype)
+    for rows in chunks(len(X), len(choices) * X.itemsize):  # Ctrl-C is heard between them
+        for column in choices.T:
+            out[rows] *= X[rows][:, column]
     return out, orders
 
 
-def homogeneous(X: Array, degree: int) -> Array:
-    """The monomials of exactly this degree, weighted so that the inner product is (x.z)^degree."""
+def homogeneous(X: Array, degree: int, weight: float = 1.0) -> Array:
+    """The monomials of exactly this degree, weighted so that the inner product is weight^2 (x.z)^degree."""
     out, orders = products(X, degree)
-    return np.asarray(out * np.sqrt(orders).astype(X.dtype))
+    factors = (weight * np.sqrt(orders)).astype(X.dtype)
+    for rows in chunks(len(X), out.shape[1] * X.itemsize):
+        out[rows] *= factors
+    return out
 
 
 def monomials(X: Array, degree: int, c: float, gamma: float) -> Array:
     """The monomials up to this degree, weighted so that the inner product is (gamma x.z + c)^degree."""
     lowest = degree if c == 0 else 0
     refuse_enormous(degree, X.shape[1], comb(X.shape[1] + degree - (c == 0), degree))
-    return np.hstack(
-        [np.sqrt(comb(degree, j) * c ** (degree - j) * gamma**j) * homogeneous(X, j) for j in range(lowest, degree + 1)]
-    ).astype(X.dtype, copy=False)
+    weights = {j: float(np.sqrt(comb(degree, j) * c ** (degree - j) * gamma**j)) for j in range(lowest, degree + 1)}
+    return np.hstack([homogeneous(X, j, weight) for j, weight in weights.items()])

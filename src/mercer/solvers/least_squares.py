@@ -13,6 +13,7 @@ Lasso is solved by scikit-learn, and judged here.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -93,13 +94,11 @@ class Design:
     ) -> LinearSolution:
         """The same with absolute values; without a penalty, of all that are best, the one of least squares."""
         t, alphas = self.shifted(y), np.broadcast_to(alpha, y.shape[1]).tolist()
-
-        def one(j: int, a: float) -> tuple[Vector, Certificate]:
-            if a == 0:
-                return self._ridge(t[:, j], a, tol)
-            return self._lasso(t[:, j], a, tol, max_iter, lambda stage: begin(f"target {j + 1}: {stage}"))
-
-        return self._solution(y, [one(j, a) for j, a in enumerate(alphas)])
+        found = [
+            self._lasso(t[:, j], a, tol, max_iter, f"target {j + 1}", begin) if a > 0 else self._ridge(t[:, j], a, tol)
+            for j, a in enumerate(alphas)
+        ]
+        return self._solution(y, found)
 
     def _ridge(self, t: Vector, alpha: float, tol: float) -> tuple[Vector, Certificate]:
         U, s, V = self.svd
@@ -134,7 +133,9 @@ class Design:
         gap = max(primal - dual, 0.0)
         return Certificate(primal, dual, gap, float(slope.max()), 0, gap <= tol * float(t @ t))
 
-    def _lasso(self, t: Vector, alpha: float, tol: float, max_iter: int, begin: Begin) -> tuple[Vector, Certificate]:
+    def _lasso(
+        self, t: Vector, alpha: float, tol: float, max_iter: int, target: str, begin: Begin
+    ) -> tuple[Vector, Certificate]:
         """Coordinate descent; if basis functions are so alike that it takes too long, least angles; then descent again.
 
         scikit-learn divides the squared error by twice the number of rows, and its tolerance is that of half our gap.
@@ -156,7 +157,7 @@ class Design:
         certificate = self._judge_lasso(t, best, alpha, tol)
         iterations = 0
         few = min(SWEEPS, max_iter)
-        stages: list[tuple[str, Any]] = [
+        stages: list[tuple[str, Callable[[Vector], tuple[Vector, int]]]] = [
             (f"at most {few} sweeps of coordinate descent", lambda w: descend(w, few)),
             ("least angles", angles),
             (f"at most {max_iter} sweeps of coordinate descent", lambda w: descend(w, max_iter)),
@@ -164,7 +165,7 @@ class Design:
         for name, stage in stages:
             if certificate.converged:
                 break
-            begin(f"{name}, gap {certificate.gap:.3g}")
+            begin(f"{target}: {name}, gap {certificate.gap:.3g}")
             with warnings.catch_warnings():  # our own certificate says whether it has converged
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 w, steps = interruptible(lambda stage=stage, start=best: stage(start))  # type: ignore[misc]
