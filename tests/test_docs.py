@@ -1,12 +1,17 @@
 """The documentation is run: its Python blocks, what they say they print, the files it names, and the examples."""
 
+import inspect
 import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
+
+import mercer
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,3 +67,18 @@ def test_examples_are_short_and_run(example):
         pytest.skip(run.stderr.strip())
     assert run.returncode == 0, run.stderr
     assert run.stdout
+
+
+def public_names():
+    """Every class and function that a public module names in ``__all__``; not constants, not types of annotations."""
+    modules = [mercer, *(import_module(m.name) for m in walk_packages(mercer.__path__, "mercer."))]
+    for module in modules:
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                yield f"{module.__name__}.{name}", value
+
+
+@pytest.mark.parametrize("value", [pytest.param(value, id=name) for name, value in public_names()])
+def test_public_names_have_an_example(value):
+    assert ">>>" in (value.__doc__ or ""), "a docstring of its own, with a doctest"

@@ -23,6 +23,17 @@ from numpy.typing import NDArray
 
 from mercer.samples.base import Array
 
+__all__ = [
+    "Problem",
+    "epsilon_insensitive",
+    "hinge",
+    "nu_epsilon",
+    "nu_hinge",
+    "one_class",
+    "squared",
+    "squared_hinge",
+]
+
 Vector = NDArray[np.float64]
 
 
@@ -34,6 +45,13 @@ class Problem:
     ``group`` numbers the equality constraint each coefficient belongs to; by default there is one for all.
     ``sample`` says which row of the Gram matrix each coefficient belongs to; by default they are the rows, in order.
     So a problem may live on some of the samples, and a sample may have several coefficients.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.solvers import Cholesky
+    >>> squares = Problem(np.array([1.0, 2.0]), ridge=1.0)  # kernel ridge regression of q with alpha = 1
+    >>> Cholesky().solve(Linear().gram([[1.0], [0.0]]), squares).coefficients
+    array([0.5, 2. ])
     """
 
     q: Vector

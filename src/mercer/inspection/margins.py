@@ -27,6 +27,12 @@ class Margins:
     """What ``margins`` found; ``print`` it. With several hyperplanes, arrays have one column for each.
 
     Samples of neither of a hyperplane's two classes have NaN in its column.
+
+    >>> from mercer import SVC
+    >>> X, y = [[-2.0], [-1.0], [1.0], [3.0]], [0, 0, 1, 1]
+    >>> seen = margins(SVC(C=10, kernel="linear", tol=1e-9).fit(X, y), [[0.5]], [0])  # on the wrong side
+    >>> seen.functional.round(3), seen.slack.round(3)
+    (array([-0.5]), array([1.5]))
     """
 
     machine: str

@@ -30,7 +30,14 @@ LINES = 20
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The support vectors of one problem; rows are those of the training set."""
+    """The support vectors of one problem; rows are those of the training set.
+
+    >>> from mercer import SVC
+    >>> X, y = [[-2.0], [-1.0], [1.0], [3.0]], [0, 0, 1, 1]
+    >>> (one,) = support_report(SVC(C=10, kernel="linear", tol=1e-9).fit(X, y), X).problems
+    >>> one.name, one.rows, one.free, one.at_bound
+    ('1 against 0', array([1, 2]...), 2, 0)
+    """
 
     name: str
     #: Rows with a coefficient other than zero, and how many of them are free and how many at their bound.
@@ -55,7 +62,14 @@ class Support:
 
 @dataclass(frozen=True, eq=False)
 class SupportReport:
-    """What ``support_report`` found; ``print`` it."""
+    """What ``support_report`` found; ``print`` it.
+
+    >>> from mercer import SVC
+    >>> X, y = [[-2.0], [-1.0], [1.0], [3.0]], [0, 0, 1, 1]
+    >>> report = support_report(SVC(C=10, kernel="linear", tol=1e-9).fit(X, y), X)
+    >>> len(report.rows), report.samples, report.per_class
+    (2, 4, {0: 1, 1: 1})
+    """
 
     machine: str
     #: Size of the training set, rows that some problem keeps, and how many of these each class has.

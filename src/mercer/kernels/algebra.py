@@ -300,7 +300,13 @@ class Power(OfOne):
 
 @dataclass(frozen=True, repr=False)
 class Exp(OfOne):
-    """exp(k(x, z)), made by ``mercer.kernels.exp(k)``; PSD if k is PSD or conditionally so (Schoenberg 1938)."""
+    """exp(k(x, z)), made by ``mercer.kernels.exp(k)``; PSD if k is PSD or conditionally so (Schoenberg 1938).
+
+    >>> exp(NegativeDistance(L2()))([[0.0]], [[1.0]]).round(4)
+    array([[0.3679]])
+    >>> exp(-1 * Linear()).validity
+    'unknown'
+    """
 
     inner: Kernel
 

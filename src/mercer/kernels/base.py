@@ -25,11 +25,25 @@ Validity = Literal["psd", "cpd", "indefinite", "unknown"]
 
 
 class UnresolvedKernelError(ValueError):
-    """A kernel with a parameter that depends on data was called before ``resolve``."""
+    """A kernel with a parameter that depends on data was called before ``resolve``.
+
+    >>> Gaussian("median")([[0.0], [1.0]])
+    Traceback (most recent call last):
+    ...
+    mercer.kernels.base.UnresolvedKernelError: Gaussian(sigma='median') depends on data: ...
+    >>> Gaussian("median").resolve([[0.0], [1.0]])
+    Gaussian(sigma=1)
+    """
 
 
 class FeaturesError(ValueError):
-    """A kernel has no finite explicit feature map."""
+    """A kernel has no finite explicit feature map.
+
+    >>> Gaussian(1).features([[0.0]])
+    Traceback (most recent call last):
+    ...
+    mercer.kernels.base.FeaturesError: Gaussian(sigma=1) has no finite explicit feature map; ...
+    """
 
 
 def number(value: float) -> str:
@@ -42,6 +56,13 @@ class Kernel:
 
     A subclass gives its formula in ``bind`` and, where it has them, ``diag_of``, ``features_of``, ``collapse``,
     ``validity`` and ``resolve``.
+
+    >>> k = 2 * Gaussian(1) + Linear()
+    >>> k([[0.0], [1.0]], [[1.0]]).round(3)
+    array([[1.213],
+           [3.   ]])
+    >>> k == 2 * Gaussian(1) + Linear(), k.validity
+    (True, 'psd')
     """
 
     # -- what a subclass may say ------------------------------------------------------------------------------

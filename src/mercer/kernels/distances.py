@@ -44,7 +44,11 @@ class FrozenArray:
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance of two vectors. A subclass gives the reduction and what power of D that reduction is."""
+    """A distance of two vectors. A subclass gives the reduction and what power of D that reduction is.
+
+    >>> L1().psd_power, L2().psd_power, Linf().psd_power
+    (1.0, 2.0, 0.0)
+    """
 
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         return vectors(x)

@@ -23,7 +23,11 @@ from mercer.samples.base import Array
 
 @dataclass(frozen=True, repr=False)
 class Normalized(OfOne):
-    """k(x, z) / sqrt(k(x, x) k(z, z)), made by ``k.normalized()``."""
+    """k(x, z) / sqrt(k(x, x) k(z, z)), made by ``k.normalized()``.
+
+    >>> Linear().normalized()([[1.0, 0.0]], [[3.0, 4.0]])
+    array([[0.6]])
+    """
 
     inner: Kernel
 
@@ -78,7 +82,13 @@ def scaled_rows(features: Any, factors: NDArray[np.float64]) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Centered(OfOne):
-    """<phi(x) - m, phi(z) - m> with m the mean of phi over reference samples, made by ``k.centered()``."""
+    """<phi(x) - m, phi(z) - m> with m the mean of phi over reference samples, made by ``k.centered()``.
+
+    >>> X = [[0.0], [4.0]]
+    >>> Linear().centered().resolve(X)(X)  # the mean is 2
+    array([[ 4., -4.],
+           [-4.,  4.]])
+    """
 
     inner: Kernel
     reference: Samples | None = None

@@ -46,7 +46,12 @@ class Through(OfOne):
 
 @dataclass(frozen=True, repr=False)
 class OnColumns(Through):
-    """The kernel of some columns, made by ``k.on("column")`` or ``k.on(["a", "b"])``."""
+    """The kernel of some columns, made by ``k.on("column")`` or ``k.on(["a", "b"])``.
+
+    >>> k = Gaussian(1).on(0) * Linear().on([1, 2])
+    >>> k([[5.0, 1.0, 2.0]])
+    array([[5.]])
+    """
 
     inner: Kernel
     columns: Any
@@ -65,7 +70,11 @@ class OnColumns(Through):
 
 @dataclass(frozen=True, repr=False)
 class OnMap(Through):
-    """The kernel of a map's values, made by ``k.on(map)``; the map takes and returns whole arrays."""
+    """The kernel of a map's values, made by ``k.on(map)``; the map takes and returns whole arrays.
+
+    >>> Linear().on(Squares())([[2.0]], [[3.0]])
+    array([[36.]])
+    """
 
     inner: Kernel
     map: Any

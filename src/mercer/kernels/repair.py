@@ -46,7 +46,14 @@ def repair(k: Kernel, how: How = "clip") -> Kernel:
 
 @dataclass(frozen=True, repr=False)
 class Repaired(OfOne):
-    """k made positive semi-definite; see ``repair``. Resolved, it holds the reference samples and their spectrum."""
+    """k made positive semi-definite; see ``repair``. Resolved, it holds the reference samples and their spectrum.
+
+    >>> k = repair(Sigmoid(gamma=1.0, c=-1.0), "flip")
+    >>> k.pending
+    'the spectrum of repair(..., "flip")'
+    >>> k.resolve([[0.0], [1.0], [3.0]]).pending
+    ''
+    """
 
     inner: Kernel
     how: How

@@ -14,7 +14,13 @@ Columns = str | int | Sequence[str] | Sequence[int]
 
 
 class Samples(ABC):
-    """An immutable sequence of samples of one kind."""
+    """An immutable sequence of samples of one kind.
+
+    >>> from mercer.samples import as_samples
+    >>> x = as_samples([[1.0, 2.0], [3.0, 4.0]])
+    >>> len(x), x.width, x.take([1]).dense(), x == x.copy()
+    (2, 2, array([[3., 4.]]), True)
+    """
 
     #: What these samples are, for messages: "vectors", "a table", ...
     kind: str

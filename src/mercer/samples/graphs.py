@@ -35,6 +35,10 @@ class Graphs(Structured):
 
     Node v of all nodes has the arcs ``arcs[v] .. arcs[v + 1] - 1``; ``neighbours`` counts from the first node of the
     graph. Labels are positions in ``node_vocabulary`` and ``edge_vocabulary``.
+
+    >>> graphs = as_graphs([([(0, 1), (1, 2)], ["C", "C", "O"]), ([(0, 1)], ["O", "H"])])
+    >>> len(graphs), graphs.node_vocabulary, graphs[1:]
+    (2, ('C', 'O', 'H'), <1 graphs, 2 nodes, 1 edges, 64 bytes>)
     """
 
     kind = "graphs"

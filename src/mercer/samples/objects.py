@@ -12,7 +12,13 @@ from mercer.samples.base import Samples
 
 
 class Objects(Samples):
-    """A sequence of arbitrary objects."""
+    """A sequence of arbitrary objects.
+
+    >>> from mercer.samples import as_samples
+    >>> x = as_samples(["one", "three"])
+    >>> x.kind, x.content()
+    ('objects of type str', ['one', 'three'])
+    """
 
     def __init__(self, items: Sequence[Any]) -> None:
         self.items = tuple(items)

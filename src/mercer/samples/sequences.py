@@ -24,6 +24,10 @@ class Sequences(Samples):
 
     Memory: 4 bytes per letter and 8 per sequence. A letter is a character (of bytes, the character of that number) or,
     where ``tokens``, any hashable object.
+
+    >>> x = as_sequences(["GATTACA", "TACO"])
+    >>> x.letters, x.ids[x.offsets[1] :]
+    (('A', 'C', 'G', 'O', 'T'), array([4, 0, 1, 3], dtype=int32))
     """
 
     kind = "sequences"

@@ -15,7 +15,13 @@ from mercer.samples.structured import items_of, ranges
 
 
 class Sets(Samples):
-    """The members of all sets one after the other; set i has the members ``starts[i] .. starts[i + 1] - 1``."""
+    """The members of all sets one after the other; set i has the members ``starts[i] .. starts[i + 1] - 1``.
+
+    >>> from mercer.kernels import Linear
+    >>> x = as_sets([[[1.0]], [[3.0], [5.0]]], Linear())
+    >>> len(x), x.members.dense().ravel(), len(x.take(np.array([1])).members)
+    (2, array([1., 3., 5.]), 2)
+    """
 
     kind = "sets"
 

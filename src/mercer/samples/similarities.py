@@ -16,6 +16,10 @@ class Similarities(Samples):
     """Row i holds the similarities of sample i to all reference samples; ``place[i]`` is its own place among them.
 
     The rows of a matrix that is not square are new samples: they have no place, which is written -1.
+
+    >>> x = Similarities(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> x.symmetric, x.take(np.array([1])).place, Similarities(np.array([[2.0, 1.0]])).place
+    (True, array([1]), array([-1]))
     """
 
     kind = "rows of a precomputed matrix"

@@ -14,7 +14,13 @@ from mercer.samples.base import Array, Columns, Samples, positions
 
 
 class SparseVectors(Samples):
-    """Rows of a SciPy CSR array or matrix. Made by ``as_samples``, which has checked it."""
+    """Rows of a SciPy CSR array or matrix. Made by ``as_samples``, which has checked it.
+
+    >>> from mercer.samples import as_samples
+    >>> x = as_samples(sp.csr_array([[0.0, 3.0, 4.0], [0.0, 0.0, 0.0]]))
+    >>> x.width, x.dtype.name, x.array.nnz
+    (3, 'float64', 2)
+    """
 
     kind = "sparse vectors"
 

@@ -12,7 +12,13 @@ from mercer.samples.base import Array, Columns, Samples, positions
 
 
 class Table(Samples):
-    """Named columns of equal length, each a NumPy array. ``as_samples`` makes one when a column is not numeric."""
+    """Named columns of equal length, each a NumPy array. ``as_samples`` makes one when a column is not numeric.
+
+    >>> from mercer.samples import as_samples
+    >>> x = as_samples(np.array([["red", 1], ["blue", 2]], dtype=object))
+    >>> x.kind, x.select(1).dense().ravel()
+    ('a table with columns that are not numbers', array([1., 2.]))
+    """
 
     kind = "a table with columns that are not numbers"
 

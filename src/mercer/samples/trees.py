@@ -27,6 +27,10 @@ class Trees(Structured):
 
     Nodes are in postorder. Node v of all nodes has the children ``child_starts[v] .. child_starts[v + 1] - 1``;
     ``children`` counts from the first node of the tree. Labels are positions in ``vocabulary``.
+
+    >>> trees = as_trees(["(S (NP he) (VP runs))", "(S (NP she))"])
+    >>> len(trees), trees.vocabulary, trees[1:]
+    (2, ('he', 'NP', 'runs', 'VP', 'S', 'she'), <1 trees, 3 nodes, 68 bytes>)
     """
 
     kind = "trees"

@@ -13,7 +13,12 @@ from mercer.samples.base import Array, Columns, Samples, positions
 
 
 class Vectors(Samples):
-    """Rows of a dense array. Made by ``as_samples``, which has checked it."""
+    """Rows of a dense array. Made by ``as_samples``, which has checked it.
+
+    >>> x = Vectors(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    >>> x.norms(), x.select([1]).dense().ravel()
+    (array([5., 2.]), array([4., 2.]))
+    """
 
     kind = "vectors"
 
@@ -107,7 +112,13 @@ class Vectors(Samples):
 
 
 class Features(Vectors):
-    """Points of a feature space: values of an explicit map, or weights of them, which the map is not applied to."""
+    """Points of a feature space: values of an explicit map, or weights of them, which the map is not applied to.
+
+    >>> from mercer.kernels import FeatureMap, Squares
+    >>> w = Features(np.array([[1.0, 10.0]]))  # a point of the feature space itself
+    >>> FeatureMap(Squares())([[2.0, 3.0]], w)
+    array([[94.]])
+    """
 
     kind = "points of a feature space"
 

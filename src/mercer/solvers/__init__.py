@@ -13,7 +13,16 @@ from mercer.solvers.smo import SMO, NotSeparableError, Progress, SolverInterrupt
 
 
 class Solver(Protocol):
-    """Anything that solves a Problem on a Gram operator; it refuses early what it cannot solve."""
+    """Anything that solves a Problem on a Gram operator; it refuses early what it cannot solve.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.problem import squared
+    >>> gram, problem = Linear().gram([[1.0], [2.0]]), squared(np.array([1.0, 2.0]), 1.0)
+    >>> solver: Solver = Cholesky()
+    >>> solver.solve(gram, problem).coefficients.round(6)
+    array([0.166667, 0.333333])
+    """
 
     def solve(self, gram: Gram, problem: Problem) -> Solution: ...
 

@@ -22,6 +22,11 @@ class Certificate:
     For a positive semi-definite K, ``dual <= optimum <= primal``, so ``gap`` bounds the error of the objective.
     ``violation`` is the largest slope along which a coefficient may still rise minus the smallest along which one may
     fall (without an equality constraint, 0 counts among both): 0 at the optimum.
+
+    >>> from mercer import SVC
+    >>> proof = SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1]).certificate_
+    >>> proof.converged, proof.dual <= proof.primal, proof.violation < 1e-3
+    (True, True, True)
     """
 
     primal: float
@@ -41,7 +46,16 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients and bias with their certificate; with several outputs, a column, a bias and a certificate each."""
+    """Coefficients and bias with their certificate; with several outputs, a column, a bias and a certificate each.
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> from mercer.problem import squared
+    >>> from mercer.solvers import Cholesky
+    >>> found = Cholesky().solve(Linear().gram([[1.0], [-1.0]]), squared(np.array([4.0, 0.0]), 1.0, bias=True))
+    >>> found.coefficients.round(6), float(found.bias.round(6)), found.certificate.converged
+    (array([ 0.666667, -0.666667]), 2.0, True)
+    """
 
     coefficients: Vector
     bias: Vector

@@ -30,11 +30,25 @@ DEAR_BYTES = 2**30
 
 
 class NotSeparableError(ValueError):
-    """A hard margin or hard tube was asked for, and no function of this kernel meets the constraints."""
+    """A hard margin or hard tube was asked for, and no function of this kernel meets the constraints.
+
+    >>> from mercer import SVC
+    >>> SVC(C=np.inf, kernel="linear").fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    Traceback (most recent call last):
+    ...
+    mercer.solvers.smo.NotSeparableError: ...
+    """
 
 
 class SolverInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a solve; ``solutions`` is what there is so far, certified."""
+    """Ctrl-C during a solve; ``solutions`` is what there is so far, certified.
+
+    >>> try:  # as it is caught around a long fit
+    ...     raise SolverInterrupted([])
+    ... except KeyboardInterrupt as interrupted:
+    ...     interrupted.solutions
+    []
+    """
 
     def __init__(self, solutions: list[Solution]) -> None:
         super().__init__("the solver was interrupted")
@@ -47,6 +61,12 @@ class Progress:
 
     ``active`` coefficients are in the working set, ``rows`` of K have been computed in a precision of ``bits``, and up
     to ``kept`` of them are kept in memory.
+
+    >>> from mercer.problem import hinge
+    >>> y, seen = np.array([1.0, -1.0]), []
+    >>> solution = SMO(progress=seen.append).solve(Linear().gram(y[:, None]), [hinge(y, 10.0)])
+    >>> [type(step).__name__ for step in seen[:1]], seen[-1].violation <= 1e-3
+    (['Progress'], True)
     """
 
     problem: int

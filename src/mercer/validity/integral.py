@@ -29,7 +29,12 @@ NODES = (200, 40, 12)
 
 @dataclass(frozen=True, eq=False)
 class IntegralCondition:
-    """What ``integral_condition`` found; ``print`` it."""
+    """What ``integral_condition`` found; ``print`` it.
+
+    >>> from mercer.kernels import Linear
+    >>> print(integral_condition(-1 * Linear(), (0, 1)))
+    Mercer's condition FAILS for -1 * Linear() on 200 nodes: the integral lies between -0.333 and ...
+    """
 
     kernel: Kernel
     #: The quadrature: points of the box, one per row, and their weights.
