@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import SVC, KernelRidge, MahalanobisLearner
 from mercer.kernels import Exponential, Gaussian
 from mercer.machines.metric import indicators, learnt, left_out
+from tests.interrupt import interrupted
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 6))
@@ -167,3 +168,9 @@ def test_the_machine_that_is_judged_is_kernel_ridge():
     Y = indicators(y, 2)
     (machine,) = learnt(X, Y, ("diagonal",), 5)
     assert np.mean((machine(X) - Y) ** 2) < np.mean(Y**2)
+
+
+def test_ctrl_c():
+    many = np.random.default_rng(0).standard_normal((900, 20))
+    machine = MahalanobisLearner(steps=10**6, max_samples=600)
+    assert interrupted(lambda: machine.fit(many, many[:, 0] * many[:, 1] > 0)) < 1
