@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import BasisRidge, KernelRidge
 from mercer.kernels import FeatureMap, Gaussian, GaussianBasis, Lift, PolynomialBasis, UnresolvedKernelError
+from tests.interrupt import interrupted
 
 rng = np.random.default_rng(0)
 X = np.sort(rng.uniform(-1, 1, 30))[:, None]
@@ -245,3 +246,10 @@ def test_lasso_has_no_smoother():
     assert not hasattr(machine, "smoother")
     with pytest.raises(AttributeError, match="path"):
         _ = machine.path
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_ctrl_c(penalty):
+    many = np.random.default_rng(0).standard_normal((3000, 60))
+    machine = BasisRidge(PolynomialBasis(2), penalty=penalty, alpha=1e-3, tol=1e-15, max_iter=10**6)
+    assert interrupted(lambda: machine.fit(many, np.sin(many[:, 0]))) < 2  # of two threads, one of which is left behind

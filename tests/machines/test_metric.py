@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import SVC, KernelRidge, MahalanobisLearner
 from mercer.kernels import Exponential, Gaussian
 from mercer.machines.metric import indicators, learnt, left_out
+from tests.interrupt import interrupted
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 6))
@@ -171,3 +172,9 @@ def test_the_machine_that_is_judged_is_kernel_ridge():
     assert machine.function.kernel == Gaussian(1.0)
     alphas = (Y - machine(X)) / machine.function.coefficients
     np.testing.assert_allclose(alphas, alphas[0, 0], rtol=1e-6)
+
+
+def test_ctrl_c():
+    many = np.random.default_rng(0).standard_normal((900, 20))
+    machine = MahalanobisLearner(steps=10**6, max_samples=600)
+    assert interrupted(lambda: machine.fit(many, many[:, 0] * many[:, 1] > 0)) < 1

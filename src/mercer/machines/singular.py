@@ -143,5 +143,5 @@ class KernelSVD(Decomposition):
         back = np.asarray(B.product(self.left_), dtype=np.float64)
         self.residuals_ = np.linalg.norm(back - self.right_ * self.singular_values_, axis=0)
         # Singular values are the largest eigenvalues of A beside A', whose vectors are u above v.
-        both = Eigenpairs(self.singular_values_, V, self.residuals_, self.n_iter_, converged)
-        self.certificate_ = certified(both)
+        found = Eigenpairs(self.singular_values_, V, self.residuals_, self.n_iter_, converged)
+        self.certificate_ = certified(found)
