@@ -37,7 +37,7 @@ CASES = [(k, *OBJECTS["graphs"]) for k in GRAPHS] + [(k, *OBJECTS["trees"]) for 
 
 @pytest.mark.parametrize(("k", "X", "Z"), CASES, ids=lambda value: repr(value) if not isinstance(value, list) else "")
 def test_features_of_other_samples_in_the_same_columns(k, X, Z):
-    known = k.numbered(X)
+    known = k.in_columns_of(X)
     F, G = known.features(X), known.features(Z)
     assert F.shape[1] == G.shape[1]
     assert (k.features(X) != F).nnz == 0
@@ -50,12 +50,12 @@ def test_features_of_other_samples_in_the_same_columns(k, X, Z):
     assert again == known
     assert hash(again) == hash(known)
     assert (again.features(Z) != G).nnz == 0
-    assert known.numbered(Z) == known
+    assert known.in_columns_of(Z) == known
 
 
 def test_parts_without_a_column_count_in_the_norm():
     known, new = [([(0, 1)], ["C", "C"])], [([(0, 1)], ["C", "Xe"])]
-    features = VertexHistogram().normalized().numbered(known).features(new)
+    features = VertexHistogram().normalized().in_columns_of(known).features(new)
     np.testing.assert_allclose(features.toarray(), [[np.sqrt(0.5)]], rtol=1e-15)
 
 
@@ -63,11 +63,11 @@ def test_columns_are_numbered_where_graphs_are_members_of_something():
     X, Z = OBJECTS["graphs"]
     pairs, others = [X[i : i + 2] for i in range(20)], [Z[i : i + 3] for i in range(9)]
     k = SetKernel(WeisfeilerLehman(1), "sum")
-    known = k.numbered(pairs)
+    known = k.in_columns_of(pairs)
     np.testing.assert_allclose((known.features(others) @ known.features(pairs).T).toarray(), k(others, pairs))
 
 
 def test_other_kernels_have_the_same_columns_anyway():
     A = np.random.default_rng(0).standard_normal((5, 3))
     for k, X in (Linear() + 1, A), (Gaussian(1).on([0]) * Linear(), A), (Spectrum(2, alphabet="dna"), ["ACG"]):
-        assert k.numbered(X) == k
+        assert k.in_columns_of(X) == k

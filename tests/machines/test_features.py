@@ -27,7 +27,7 @@ DATA = {
 data = pytest.mark.parametrize(("X", "kernel"), DATA.values(), ids=DATA.keys())
 
 
-@parametrize_with_checks([KernelFeatures(), KernelFeatures(Polynomial(2))])
+@parametrize_with_checks([KernelFeatures()])
 def test_is_an_estimator(estimator, check):
     check(estimator)
 

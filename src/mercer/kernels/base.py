@@ -169,25 +169,25 @@ class Kernel:
 
         A CSR array where X is sparse and the map keeps zeros, or where features are words and the like; else dense.
         Columns mean the same in every call, and so k(X, Z) = features(X) @ features(Z).T, with one exception: kernels
-        of graphs and trees have a column for each part that X has. See ``numbered``.
+        of graphs and trees have a column for each part that X has. See ``in_columns_of``.
         """
         x, _ = self.both(X)
         return self.features_of(x).astype(x.dtype, copy=False)
 
-    def numbered(self, X: Any) -> Kernel:
+    def in_columns_of(self, X: Any) -> Kernel:
         """The same kernel, whose features of any samples have the columns that those of X have.
 
-        So ``k.numbered(X).features(Z) @ k.features(X).T`` is k(Z, X). Only kernels of graphs and ``Subtree``, whose
-        features are parts that samples happen to have, number their columns anew in every call without this; parts
-        that X lacks then have no column, and count in the norms of ``normalized`` all the same. X is kept.
+        So ``k.in_columns_of(X).features(Z) @ k.features(X).T`` is k(Z, X). Only kernels of graphs and ``Subtree``, with
+        features that are parts which samples happen to have, number their columns anew in every call without this.
+        Parts that X lacks then have no column, but count in the norms of ``normalized``. X is kept.
 
         >>> k = WeisfeilerLehman(1)
         >>> path, triangle = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]
-        >>> k.numbered([path]).features([triangle]).toarray()
+        >>> k.in_columns_of([path]).features([triangle]).toarray()
         array([[3., 0., 3.]])
         """
         x = self.samples(X)
-        return self.rebuild(tuple(child.numbered(self.seen_by(child, x)) for child in self.children))
+        return self.rebuild(tuple(child.in_columns_of(self.seen_by(child, x)) for child in self.children))
 
     # -- algebra ----------------------------------------------------------------------------------------------
     # The composed kernels are kernels, so their modules need this one first; they are imported when they are used.

@@ -83,18 +83,18 @@ class ExplicitKernel(Kernel):
         return self.described(x).vectors.squares()
 
     def features_of(self, x: Samples) -> Any:
-        """One column per part that these samples have; those of other samples in the same columns by ``numbered``."""
+        """One column per part that these samples have; ``in_columns_of`` describes others by the same."""
         return self.described(x).vectors.array
 
-    def numbered(self, X: Any) -> Kernel:
+    def in_columns_of(self, X: Any) -> Kernel:
         x = self.objects(X)
         self.described(x)
-        return Numbered(self, x.copy())
+        return InColumns(self, x.copy())
 
 
 @dataclass(frozen=True, repr=False)
-class Numbered(OfOne):
-    """A kernel whose features have the columns of those of reference samples, made by ``k.numbered(X)``."""
+class InColumns(OfOne):
+    """A kernel whose features have the columns of those of reference samples, made by ``k.in_columns_of(X)``."""
 
     inner: ExplicitKernel
     reference: Samples
@@ -115,11 +115,11 @@ class Numbered(OfOne):
     def features_of(self, x: Samples) -> Any:
         return self.inner.within(x, self.inner.described(self.reference)).array
 
-    def numbered(self, X: Any) -> Kernel:
-        return self  # they are numbered already
+    def in_columns_of(self, X: Any) -> Kernel:
+        return self  # they have columns already
 
     def __repr__(self) -> str:
-        return f"{operand(self.inner)}.numbered()"
+        return f"{operand(self.inner)}.in_columns_of()"
 
 
 def sparse_rows(parts: tuple[Any, Any, Any, int], n: int) -> SparseVectors:

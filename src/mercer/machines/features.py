@@ -56,7 +56,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMa
         X = self._validated(X, reset=True)
         kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
         samples = kernel.samples(X)
-        self.kernel_ = kernel.resolve(samples).numbered(samples)
+        self.kernel_ = kernel.resolve(samples).in_columns_of(samples)
         self._n_features_out = self.kernel_.features(samples.take(np.arange(1))).shape[1]
         return self
 
