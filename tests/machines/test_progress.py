@@ -61,7 +61,7 @@ COUNTED = [
     KernelPerceptron(max_iter=2),
     KernelPCA(1, eigen_solver="arpack"),
 ]
-LATER = {"KernelNeighborsClassifier", "KernelNeighborsRegressor"}
+LATER = {"KernelFeatures", "KernelNeighborsClassifier", "KernelNeighborsRegressor"}
 
 
 def fitted(machine):
