@@ -175,7 +175,7 @@ def test_deep_trees():
     ("trees", "error", "message"),
     [
         (["(S he)", "(S he) (S she)"], ValueError, "tree 1 is 2 trees"),
-        (["(S he"], ValueError, "tree 0: the bracket of '(S' is not closed"),
+        (["(S he"], ValueError, r"tree 0: the bracket of '\(S' is not closed"),
         (["he"], ValueError, "tree 0: 'he' stands outside all brackets"),
         ([("S", ())], ValueError, "tree 0 has an empty tuple"),
         ([3.5], TypeError, "tree 0 is a float; a tree is given as"),
