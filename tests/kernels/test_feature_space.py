@@ -19,8 +19,8 @@ def test_normalized():
     with pytest.raises(ValueError, match="needs k") as info:
         (-1 * Linear()).normalized()(X)
     assert "not positive semi-definite" in str(info.value)
-    with pytest.raises(ValueError, match=r"k\(x, x\) is inf at sample 1; scale the samples or"):
-        Custom(lambda A, B: np.where(A @ B.T > 1e100, np.inf, 1.0)).normalized()([[1.0], [1e60]])
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=r"k\(x, x\) is inf at sample 1; scale"):
+        Linear().normalized()([[1.0], [1e200]])
 
 
 def test_centered_rows_sum_to_zero():
