@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <new>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 namespace mercer {
 
@@ -43,18 +47,40 @@ std::vector<std::int32_t> Subtrees::look_up(const Trees& trees) const {
 
 namespace {
 
+constexpr std::size_t kKept = std::size_t(1) << 20; // deltas for which a thread keeps its memory
+
+// More pairs of nodes than may be kept at once.
+class TooManyPairs : public std::bad_alloc {
+  public:
+    TooManyPairs(Index a, Index b, std::size_t pairs)
+        : what_("trees of " + std::to_string(a) + " and " + std::to_string(b) + " nodes have " + std::to_string(pairs) +
+                " pairs of nodes that match, whose values need " + std::to_string((8 * pairs) >> 20) +
+                " MiB; at most " + std::to_string((8 * kMostPairs) >> 20) +
+                " MiB are taken. Use smaller trees or more labels, or Subtree, which needs no pairs") {}
+    const char* what() const noexcept override { return what_.c_str(); }
+
+  private:
+    std::string what_;
+};
+
 // Trees with a key for every node, and the nodes of every tree sorted by it; those with a key of -1 come first.
 struct Keyed {
     Trees trees;
     std::vector<std::int32_t> keys;
     std::vector<std::int32_t> sorted; // counted from the first node of the tree
+    std::vector<std::int32_t> rank;   // of a node among those of its tree with the same key
 
-    Keyed(const Trees& t, std::vector<std::int32_t> k) : trees(t), keys(std::move(k)), sorted(keys.size()) {
+    Keyed(const Trees& t, std::vector<std::int32_t> k)
+        : trees(t), keys(std::move(k)), sorted(keys.size()), rank(keys.size()) {
         for (Index i = 0; i < t.count; ++i) {
             auto *first = sorted.data() + t.starts[i], *last = sorted.data() + t.starts[i + 1];
             const std::int32_t* key = keys.data() + t.starts[i];
             std::iota(first, last, 0);
             std::stable_sort(first, last, [&](std::int32_t a, std::int32_t b) { return key[a] < key[b]; });
+            for (auto *p = first, *begin = first; p < last; ++p) {
+                if (key[*p] != key[*begin]) begin = p;
+                rank[std::size_t(t.starts[i] + *p)] = std::int32_t(p - begin);
+            }
         }
     }
 };
@@ -84,25 +110,34 @@ class CommonFragments : public OneByOne {
         const Trees& trees;
         const std::int32_t* keys; // of the tree
         const std::int32_t* sorted;
+        const std::int32_t* rank;
         Index start, size;
 
         Side(const Keyed& k, Index t)
             : trees(k.trees), keys(k.keys.data() + k.trees.starts[t]), sorted(k.sorted.data() + k.trees.starts[t]),
-              start(k.trees.starts[t]), size(k.trees.size(t)) {}
+              rank(k.rank.data() + k.trees.starts[t]), start(k.trees.starts[t]), size(k.trees.size(t)) {}
         Index width(Index v) const { return trees.width(start + v); }
         const std::int32_t* children(Index v) const { return trees.children + trees.child_starts[start + v]; }
     };
-    // The deltas of all pairs of nodes, known where the keys are equal and both come earlier in postorder.
+    // The deltas of the pairs of nodes with equal keys, known where both come earlier in postorder: those of a node of
+    // the first tree stand together, in the order of its partners.
     struct Deltas {
         const double* values;
-        Index stride;
-        double operator()(Index a, Index b) const { return values[a * stride + b]; }
+        const std::size_t* begin; // of each node of the first tree
+        const std::int32_t* rank; // of each node of the second
+        double operator()(Index a, Index b) const { return values[begin[a] + std::size_t(rank[b])]; }
     };
     virtual double delta(const Side& a, Index n, const Side& b, Index m, const Deltas& deltas) const = 0;
+    virtual const char* parameters() const = 0; // what makes large values smaller
 
     double value(Index i, Index j) const final {
         const Side x(x_, i), z(z_, j);
-        return before(z, x) ? total(z, x) : total(x, z);
+        const double sum = before(z, x) ? total(z, x) : total(x, z);
+        if (!std::isfinite(sum))
+            throw std::overflow_error("k(x, z) of trees of " + std::to_string(x.size) + " and " +
+                                      std::to_string(z.size) + " nodes is beyond the range of float64 (1.8e308); use " +
+                                      "a smaller " + parameters());
+        return sum;
     }
 
   private:
@@ -119,8 +154,8 @@ class CommonFragments : public OneByOne {
 
     double total(const Side& a, const Side& b) const {
         thread_local std::vector<double> values;
+        thread_local std::vector<std::size_t> begin;
         thread_local std::vector<std::pair<std::int32_t, std::int32_t>> partners; // ranges of b.sorted
-        if (Index(values.size()) < a.size * b.size) values.resize(std::size_t(a.size * b.size));
         partners.assign(std::size_t(a.size), {0, 0});
         for (Index p = 0, q = 0; p < a.size && q < b.size;) {
             const std::int32_t key = a.keys[a.sorted[p]], other = b.keys[b.sorted[q]];
@@ -136,13 +171,25 @@ class CommonFragments : public OneByOne {
                 q = end;
             }
         }
-        const Deltas deltas{values.data(), b.size};
+        begin.resize(std::size_t(a.size));
+        std::size_t pairs = 0;
+        for (std::size_t n = 0; n < begin.size(); ++n) {
+            begin[n] = pairs;
+            pairs += std::size_t(partners[n].second - partners[n].first);
+        }
+        if (pairs > kMostPairs) throw TooManyPairs(a.size, b.size, pairs);
+        if (values.size() < pairs) values.resize(pairs);
+        const Deltas deltas{values.data(), begin.data(), b.rank};
         double sum = 0;
-        for (Index n = 0; n < a.size; ++n)
-            for (Index q = partners[std::size_t(n)].first; q < partners[std::size_t(n)].second; ++q) {
-                const Index m = b.sorted[q];
-                sum += values[std::size_t(n * b.size + m)] = delta(a, n, b, m, deltas);
+        for (Index n = 0; n < a.size; ++n) {
+            double* value = values.data() + begin[std::size_t(n)];
+            for (Index q = partners[std::size_t(n)].first; q < partners[std::size_t(n)].second; ++q, ++value) {
+                *value = delta(a, n, b, b.sorted[q], deltas);
+                sum += *value;
             }
+            if (n % 1024 == 0) poll();
+        }
+        if (values.size() > kKept) std::vector<double>().swap(values);
         return sum;
     }
 
@@ -161,6 +208,7 @@ class SubsetTree final : public CommonFragments {
             if (a.keys[c[i]] >= 0 && a.keys[c[i]] == b.keys[d[i]]) product *= 1 + deltas(c[i], d[i]);
         return product;
     }
+    const char* parameters() const override { return "decay"; }
 
   private:
     double decay_;
@@ -196,6 +244,7 @@ class PartialTree final : public CommonFragments {
         }
         return mu_ * (square + sum);
     }
+    const char* parameters() const override { return "decay or mu"; }
 
   private:
     double decay_, mu_;

@@ -24,6 +24,9 @@ class Subtrees {
 };
 
 // Labels of x and z are numbered alike, and the memory of the trees must outlive the results.
+// Memory: 12 bytes per node, and per thread 8 per pair of nodes of two trees that have the same production, or label.
+// More than kMostPairs raise a std::bad_alloc that says so, and values that are not finite a std::overflow_error.
+constexpr std::size_t kMostPairs = std::size_t(1) << 28; // 2 GiB
 
 // Collins and Duffy (2002): fragments keep all children of a node or none.
 //   delta(n, m) = decay * product over children c of (1 + delta(c_n, c_m)) where the productions are equal, else 0

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer.kernels import Centered, Custom, Gaussian, Linear, Polynomial, exp
+from mercer.kernels import Centered, Custom, Gaussian, Linear, Polynomial
 
 X = np.random.default_rng(4).standard_normal((12, 3))
 
@@ -19,9 +19,8 @@ def test_normalized():
     with pytest.raises(ValueError, match="needs k") as info:
         (-1 * Linear()).normalized()(X)
     assert "not positive semi-definite" in str(info.value)
-    infinite = pytest.raises(ValueError, match=r"k\(x, x\) is inf at sample 1; scale the samples or")
-    with np.errstate(over="ignore"), infinite:
-        exp(Linear()).normalized()([[1.0], [100.0]])
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=r"k\(x, x\) is inf at sample 1; scale"):
+        Linear().normalized()([[1.0], [1e200]])
 
 
 def test_centered_rows_sum_to_zero():

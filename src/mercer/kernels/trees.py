@@ -1,7 +1,7 @@
 """Kernels of trees: how many fragments two trees have in common, smaller ones weighing more.
 
 They grow fast with the size of the trees, so the literature always divides by the norms: use ``k.normalized()``, which
-these kernels do not do by themselves.
+these kernels do not do by themselves. Values beyond the range of float64 raise an ``OverflowError``: lower ``decay``.
 """
 
 from __future__ import annotations
@@ -90,6 +90,9 @@ class SubsetTree(FragmentKernel):
     delta(n, m) = decay * product over the children of (1 + delta(child of n, child of m)), and k is the sum of delta
     over all pairs of nodes. Collins and Duffy, "New ranking algorithms for parsing and tagging" (ACL 2002).
 
+    Memory: per thread, 8 bytes per pair of nodes of two trees with equal productions, at most 2 GiB; beyond, a
+    ``MemoryError`` gives the sizes. (Two trees of 16,384 nodes that are all alike are the largest.)
+
     >>> SubsetTree(1.0)(["(S (NP he) (VP runs))", "(S (NP he) (VP sleeps))"])
     array([[6., 3.],
            [3., 6.]])
@@ -113,6 +116,8 @@ class PartialTree(FragmentKernel):
     that of the first plus 1; k is the sum of delta over all pairs of nodes. Programs that weigh children left out, not
     spans, need mu times decay^2 for the same kernel. Moschitti, "Efficient convolution kernels for dependency and
     constituent syntactic trees" (ECML 2006).
+
+    Memory: as ``SubsetTree``, for pairs of nodes with equal labels.
 
     >>> PartialTree(1.0, 1.0)(["(S (NP he) (VP runs))"])
     array([[15.]])
