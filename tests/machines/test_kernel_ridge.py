@@ -1,6 +1,7 @@
 """KernelRidge as an estimator: scikit-learn's checks, its peer, and what it adds."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgWarning
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge as Peer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -209,6 +211,22 @@ def test_kernels_made_of_precomputed_ones_are_cross_validated_as_such():
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_an_indefinite_kernel_is_named_and_not_certified(bias):
-    with pytest.warns(LinAlgWarning, match="not positive definite"):
+    with (
+        pytest.warns(LinAlgWarning, match="not positive definite"),
+        pytest.warns(ConvergenceWarning, match="violated by"),
+    ):
         machine = KernelRidge(alpha=0.1, kernel=Sigmoid(1.0, -1.0), fit_intercept=bias).fit(X[:30], y[:30])
     assert not machine.certificate_.converged
+
+
+def test_what_is_not_certified_is_said():
+    """In float32 the columns of so wide a kernel are all alike."""
+    Z = np.random.default_rng(0).standard_normal((60, 4))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        machine = KernelRidge(1e-10, kernel=Gaussian(100.0)).fit(Z.astype(np.float32), np.sin(Z[:, 0]) + Z[:, 1])
+    said = [warning for warning in seen if warning.category is ConvergenceWarning]
+    assert len(said) == (not machine.certificate_.converged)
+    for warning in said:
+        assert f"violated by {machine.certificate_.violation:.3g};" in str(warning.message)
+        assert warning.filename == __file__

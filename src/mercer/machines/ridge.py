@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import LinAlgWarning
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
 
@@ -89,7 +90,20 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
         self._known: list[tuple[Any, Posterior]] = []
         absent = np.flatnonzero(weight == 0)
         self._absent = targets[absent] - self.expansion_(samples.take(absent)) if len(absent) else targets[:0]
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Says how far the solution is from one where that is too far."""
+        several = isinstance(self.certificate_, tuple)
+        worst = max(self.certificate_ if several else [self.certificate_], key=lambda c: (not c.converged, c.violation))
+        if not worst.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge: the equations (K + alpha / w) a + b = y are violated by "
+                f"{worst.violation:.3g}; a larger alpha, data in float64 or a narrower kernel would help",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values of the fitted function at X; with ``return_std``, their standard deviations as well.
