@@ -236,10 +236,14 @@ def test_whitened_columns_are_compared_by_name():
 
 
 @pytest.mark.parametrize("k", [Linear(), Gaussian(1)], ids=repr)
-def test_a_model_refuses_columns_in_another_order(k):
+def test_a_model_knows_its_columns_by_name(k):
     X = pd.DataFrame(np.eye(3), columns=list("abc"))
-    with pytest.raises(ValueError, match="the order differs"):
-        Expansion.of(k, X, np.ones(3))(X[["c", "b", "a"]])
+    f = Expansion.of(k, X, np.arange(3.0))
+    assert (f(X[["c", "b", "a"]]) == f(X)).all()
+    with pytest.raises(ValueError, match="only X has 'q' and only Z has 'c'"):
+        f(X.rename(columns={"c": "q"}))
+    with pytest.raises(ValueError, match="the order differs"):  # behind the door nothing is put in order
+        k.bind(as_samples(X), as_samples(X[["c", "b", "a"]]))
 
 
 @pytest.mark.parametrize("columns", [[True, False, True], [1.5], [], [None]])

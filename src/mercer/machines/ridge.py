@@ -95,8 +95,8 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
 
     def _warn(self) -> None:
         """Says how far the solution is from one where that is too far."""
-        several = isinstance(self.certificate_, tuple)
-        worst = max(self.certificate_ if several else [self.certificate_], key=lambda c: (not c.converged, c.violation))
+        certificates = self.certificate_ if isinstance(self.certificate_, tuple) else (self.certificate_,)
+        worst = max(certificates, key=lambda certificate: (not certificate.converged, certificate.violation))
         if not worst.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge: the equations (K + alpha / w) a + b = y are violated by "
