@@ -99,8 +99,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ig
         worst = max(certificates, key=lambda certificate: (not certificate.converged, certificate.violation))
         if not worst.converged:
             warnings.warn(
-                f"{type(self).__name__} did not converge: the equations (K + alpha / w) a + b = y are violated by "
-                f"{worst.violation:.3g}; a larger alpha, data in float64 or a narrower kernel would help",
+                f"The solution is not certified ({worst}); a larger alpha or a narrower kernel would help",
                 ConvergenceWarning,
                 stacklevel=4,
             )
