@@ -65,8 +65,8 @@ class Progress:
     >>> from mercer.problem import hinge
     >>> y, seen = np.array([1.0, -1.0]), []
     >>> solution = SMO(progress=seen.append).solve(Linear().gram(y[:, None]), [hinge(y, 10.0)])
-    >>> seen[0].problem, seen[0].violation, seen[0].active  # before the first step
-    (0, 2.0, 2)
+    >>> seen[0].problem, seen[0].violation  # before the first step
+    (0, 2.0)
     """
 
     problem: int
