@@ -70,7 +70,7 @@ class Expansion:
         forms, key = self._forms, starts.tobytes()
         if key not in forms:
             forms[key] = self.kernel.collapse(self.samples, V, starts)
-        x, form = self.kernel.samples(X), forms[key]
+        x, form = self.kernel.samples(X).arranged_as(self.samples), forms[key]
         if form is not None:
             return form(x)
         pairs = self.kernel.bind(x, self.samples)

@@ -161,7 +161,7 @@ def test_a_product_in_many_blocks(monkeypatch, V):
     )
 
 
-@pytest.mark.parametrize("V", [np.ones(49), np.ones((51, 2)), np.float64(1.0), np.ones((2, 50))])
+@pytest.mark.parametrize("V", [np.ones(49), np.ones((51, 2)), np.float64(1.0), np.ones((2, 50)), np.ones((50, 2, 2))])
 def test_products_of_the_wrong_size(V):
     with pytest.raises(ValueError, match="50 rows"):
         Gaussian(1).gram(X) @ V

@@ -16,6 +16,7 @@ from mercer.kernels import (
     Exponential,
     FeatureMap,
     Gaussian,
+    GaussianBasis,
     Intersection,
     Laplacian,
     Lift,
@@ -101,8 +102,14 @@ def _evaluated(text):
         Gaussian(1e-300),
         Gaussian(1e22),
         Gaussian(1 / 3),
+        Linear().on(np.array([0, 1])),
+        Linear().on(np.int64(1)),
+        Linear().on(np.array(["a", "b"])),
+        Exponential(Mahalanobis(np.diag([1 / 3, np.pi]))),
+        Exponential(Mahalanobis(np.diag(np.linspace(1, 2, 30) / 3))),
+        FeatureMap(GaussianBasis([[1 / 3, np.pi]], sigma=2 / 3)),
     ],
-    ids=repr,
+    ids=lambda k: repr(k)[:60],
 )
 def test_repr_is_an_expression_for_the_same_kernel(k):
     assert _evaluated(repr(k)) == k
@@ -193,3 +200,15 @@ def test_the_matrix_of_a_distance_cannot_be_changed():
     for distance in (k.distance, pickle.loads(pickle.dumps(k)).distance):
         with pytest.raises(ValueError, match="read-only"):
             distance.factor.array[0, 0] = 2
+
+
+def test_messages_show_the_ends_of_a_long_expression():
+    long = Exponential(Mahalanobis(np.diag(np.linspace(1, 2, 30) / 3)))
+    assert len(str(long)) < 500 < len(repr(long))
+    assert str(long).startswith("Exponential(distance=Mahalanobis(factor=[[0.577")
+    assert str(Linear() + 1) == "Linear() + 1"
+
+
+def test_columns_are_plain_values():
+    assert repr(Linear().on(np.array([0, 1]))) == "Linear().on([0, 1])"
+    assert repr(Linear().on(np.array(["a"]))) == "Linear().on(['a'])"

@@ -63,6 +63,7 @@ WITH_FEATURES = [
     (Linear() * Polynomial(2), D * comb(D + 2, 2)),
     (2.5 * Linear(), D),
     (0 * Linear(), D),
+    (PowerSeries((0,)), 1),
     (2 * Linear() * (Linear() + 1), D * (D + 1)),
     (Linear() ** 2, D**2),
     (Linear() ** 0, 1),

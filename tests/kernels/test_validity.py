@@ -103,6 +103,8 @@ VALIDITY = [
     (2 * UNKNOWN, "unknown"),
     (-1 * PSD, "indefinite"),
     (-1 * UNKNOWN, "unknown"),
+    (-1 * CPD, "unknown"),  # minus a negative constant is PSD
+    (-1 * INDEFINITE, "unknown"),
     # powers
     (PSD**3, "psd"),
     (PSD**0, "psd"),
@@ -126,6 +128,10 @@ VALIDITY = [
     (INDEFINITE.on([0]), "indefinite"),
     (PSD.on(Squares()), "psd"),
     (repair(INDEFINITE), "psd"),
+    (repair(INDEFINITE, "flip"), "psd"),
+    (repair(INDEFINITE, "shift"), "unknown"),  # on other samples than those of resolve
+    (repair(CPD, "shift"), "unknown"),
+    (repair(PSD, "shift"), "psd"),
 ]
 
 

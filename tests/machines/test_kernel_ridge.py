@@ -1,6 +1,7 @@
 """KernelRidge as an estimator: scikit-learn's checks, its peer, and what it adds."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgWarning
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge as Peer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -95,10 +97,10 @@ def test_a_sample_that_hardly_weighs_anything_is_as_good_as_absent(weight, dtype
 def test_a_singular_system_with_a_sample_that_hardly_weighs_anything():
     twice = np.vstack([X[:1], np.repeat(X[1:20], 2, axis=0)])
     machine = KernelRidge(alpha=0.0, kernel=Gaussian(1.0))
-    with pytest.warns(LinAlgWarning, match="Singular"):
+    with pytest.warns(LinAlgWarning, match="Singular"), pytest.warns(ConvergenceWarning):
         without = machine.fit(twice[1:], np.repeat(y[1:20], 2)).predict(X)
     machine.set_params(alpha=1e-18)
-    with pytest.warns(LinAlgWarning, match="Singular"):
+    with pytest.warns(LinAlgWarning, match="Singular"), pytest.warns(ConvergenceWarning):
         machine.fit(twice, np.r_[y[0], np.repeat(y[1:20], 2)], sample_weight=np.r_[1e-50, np.ones(38)])
     np.testing.assert_allclose(machine.predict(X), without, rtol=1e-6, atol=1e-6 * np.abs(without).max())
 
@@ -161,7 +163,10 @@ def test_cross_validation():
 
 
 def test_singular_kernel_warns():
-    with pytest.warns(LinAlgWarning, match="condition number"):
+    with (
+        pytest.warns(LinAlgWarning, match="condition number"),
+        pytest.warns(ConvergenceWarning, match="NOT converged .* violation"),  # no a solves all the equations
+    ):
         KernelRidge(alpha=0.0).fit(X, y)
 
 
@@ -209,6 +214,22 @@ def test_kernels_made_of_precomputed_ones_are_cross_validated_as_such():
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_an_indefinite_kernel_is_named_and_not_certified(bias):
-    with pytest.warns(LinAlgWarning, match="not positive definite"):
+    with (
+        pytest.warns(LinAlgWarning, match="not positive definite"),
+        pytest.warns(ConvergenceWarning, match="NOT converged .* gap"),
+    ):
         machine = KernelRidge(alpha=0.1, kernel=Sigmoid(1.0, -1.0), fit_intercept=bias).fit(X[:30], y[:30])
     assert not machine.certificate_.converged
+
+
+def test_what_is_not_certified_is_said():
+    """In float32 the columns of so wide a kernel are all alike."""
+    Z = np.random.default_rng(0).standard_normal((60, 4))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        machine = KernelRidge(1e-10, kernel=Gaussian(100.0)).fit(Z.astype(np.float32), np.sin(Z[:, 0]) + Z[:, 1])
+    said = [warning for warning in seen if warning.category is ConvergenceWarning]
+    assert len(said) == (not machine.certificate_.converged)
+    for warning in said:
+        assert f"violation {machine.certificate_.violation:.3g})" in str(warning.message)
+        assert warning.filename == __file__

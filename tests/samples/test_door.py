@@ -9,7 +9,17 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from mercer.kernels import Categorical, Chi2, Exponential, Gaussian, HellingerDistance, Intersection, Linear
+from mercer import Expansion
+from mercer.kernels import (
+    Categorical,
+    Chi2,
+    Exponential,
+    Gaussian,
+    HellingerDistance,
+    Intersection,
+    Linear,
+    Mahalanobis,
+)
 from mercer.samples import Objects, SparseVectors, Table, Vectors, as_samples
 
 FRAMES = [pd.DataFrame, pl.DataFrame]
@@ -121,6 +131,9 @@ REFUSED = [
     (pl.DataFrame({"age": [1.0, float("nan")]}), ValueError, ["NaN", "row 1, column 0"]),
     (pd.Series([1.0, 2.0]), ValueError, ["1-D", "reshape(-1, 1)"]),
     (pl.Series([1.0, 2.0]), ValueError, ["1-D", "reshape(-1, 1)"]),
+    (np.array([[10**400, 1]], dtype=object), ValueError, ["beyond", "float64", "rescale"]),
+    (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), ValueError, ["'a', 'a'", "rename"]),
+    (list(np.ma.masked_equal([[0.0, 1.0], [2.0, 3.0]], 0.0)), ValueError, ["1 entries are masked", "fill or drop"]),
 ]
 
 
@@ -183,6 +196,54 @@ def test_unknown_columns(frame):
     with pytest.raises(ValueError, match="no column names") as info:
         Gaussian(1).on("age")(np.eye(2))
     assert "data frame" in str(info.value)
+
+
+@pytest.mark.parametrize("columns", [slice(0, 2), None, 1.5], ids=repr)
+def test_columns_that_are_no_list(columns):
+    with pytest.raises(TypeError, match="name or number") as info:
+        Linear().on(columns)
+    assert repr(columns) in str(info.value)
+
+
+@pytest.mark.parametrize("k", [Linear(), Gaussian(1), Categorical(), Linear() + 1], ids=repr)
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.__module__)
+def test_columns_are_compared_by_name(k, frame):
+    A = np.random.default_rng(0).standard_normal((5, 3))
+    X = frame(dict(zip("abc", A.T, strict=True)))
+    reordered = frame(dict(zip("cab", A[:, [2, 0, 1]].T, strict=True)))
+    assert (k(X, reordered) == k(A, A)).all()
+    assert (k(X, A) == k(A, A)).all()
+    other = frame(dict(zip("abq", A.T, strict=True)))
+    with pytest.raises(ValueError, match="only X has 'c' and only Z has 'q'"):
+        k(X, other)
+    assert (k.on(["a", "b"])(X, other) == k.on([0, 1])(A, A)).all()
+
+
+def test_columns_with_numbers_for_names_are_compared_by_position():
+    """As scikit-learn does: only text is a name."""
+    X, Z = pd.DataFrame(np.eye(2), columns=["a", "b"]), pd.DataFrame(np.eye(2))
+    assert (Linear()(X, Z) == np.eye(2)).all()
+    assert (Linear()(Z[[1, 0]], Z) == np.eye(2)[::-1]).all()
+    assert (Linear().on(1)(Z) == [[0, 0], [0, 1]]).all()
+
+
+def test_whitened_columns_are_compared_by_name():
+    X = pd.DataFrame(np.eye(3), columns=list("abc"))
+    k = Exponential(Mahalanobis(np.diag([1.0, 2.0, 3.0])))
+    assert (k(X, X[["b", "c", "a"]]) == k(np.eye(3), np.eye(3))).all()
+    with pytest.raises(ValueError, match="only X has 'c'"):
+        k(X, X.rename(columns={"c": "q"}))
+
+
+@pytest.mark.parametrize("k", [Linear(), Gaussian(1)], ids=repr)
+def test_a_model_knows_its_columns_by_name(k):
+    X = pd.DataFrame(np.eye(3), columns=list("abc"))
+    f = Expansion.of(k, X, np.arange(3.0))
+    assert (f(X[["c", "b", "a"]]) == f(X)).all()
+    with pytest.raises(ValueError, match="only X has 'q' and only Z has 'c'"):
+        f(X.rename(columns={"c": "q"}))
+    with pytest.raises(ValueError, match="the order differs"):  # behind the door nothing is put in order
+        k.bind(as_samples(X), as_samples(X[["c", "b", "a"]]))
 
 
 @pytest.mark.parametrize("columns", [[True, False, True], [1.5], [], [None]])

@@ -31,6 +31,13 @@ NEW = {"clip": lambda v: np.maximum(v, 0), "flip": np.abs, "shift": lambda v: v 
 
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", CASES)
+def test_what_is_known_of_it_does_not_change_when_it_is_resolved(name, how):
+    k, data = CASES[name]
+    assert repair(k, how).validity == repair(k, how).resolve(data).validity
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("name", CASES)
 def test_the_repaired_matrix_is_psd_and_new_rows_are_like_known_ones(name, how):
     k, data = CASES[name]
     repaired = repair(k, how).resolve(data)

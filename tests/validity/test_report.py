@@ -145,6 +145,13 @@ def test_a_map_that_needs_other_data_has_no_known_dimension():
     assert check_kernel(Intersection(levels=3), rng.integers(0, 4, size=(10, 2))).dimension == 6
 
 
+def test_samples_that_resemble_nothing_else_make_no_noise():
+    """The nearest similarity is about 1e-310: 1 divided by it is beyond all numbers."""
+    found = check_kernel(Gaussian(0.01), [[0.0], [0.378], [0.756]])
+    assert 0 < Gaussian(0.01)([[0.0]], [[0.378]]) < 1e-308
+    assert found.dominance == np.inf
+
+
 @pytest.mark.parametrize(("sigma", "dominated"), [(1e-3, True), (0.05, True), (1.0, False), (100.0, False)])
 def test_a_narrow_kernel_makes_classification_easy_and_useless(sigma, dominated):
     found = check_kernel(Gaussian(sigma), X)

@@ -95,9 +95,10 @@ class Gram:
     def __matmul__(self, V: Any) -> Array:
         """K @ V for a vector or matrix V, streamed in blocks of a few megabytes."""
         V = np.asarray(V)
-        if V.shape[:1] != (len(self),):
+        if V.shape[:1] != (len(self),) or V.ndim > 2:
             raise ValueError(
-                f"K is {len(self)} by {len(self)}, so V must have {len(self)} rows, but its shape is {V.shape}"
+                f"K is {len(self)} by {len(self)}, so V must be a vector of {len(self)} numbers or a matrix of "
+                f"{len(self)} rows, but its shape is {V.shape}"
             )
         return self.pairs.product(V)
 

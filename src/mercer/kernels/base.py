@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Validity = Literal["psd", "cpd", "indefinite", "unknown"]
 
+#: Of an expression too long for a message, this many characters of either end are shown.
+END = 200
+
 
 class UnresolvedKernelError(ValueError):
     """A kernel with a parameter that depends on data was called before ``resolve``.
@@ -144,7 +147,7 @@ class Kernel:
         """The checked samples of two arguments; the second is the first itself where it is None."""
         self.check_resolved()
         x = self.samples(X)
-        return (x, x) if Z is None else (x, self.samples(Z))
+        return (x, x) if Z is None else (x, self.samples(Z).arranged_as(x))
 
     def check_resolved(self) -> None:
         if self.pending:
@@ -261,6 +264,11 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_arguments(self)})"
+
+    def __str__(self) -> str:
+        """The expression, for messages: of a very long one, such as that of a large matrix, its two ends."""
+        text = repr(self)
+        return text if len(text) <= 2 * END else f"{text[:END]} ... {text[-END:]}"
 
 
 def _arguments(kernel: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.base import UnresolvedKernelError
+from mercer.kernels.base import UnresolvedKernelError, number
 from mercer.kernels.leaf import integer, inverse_square, positive
 from mercer.kernels.maps import Map, products
 from mercer.kernels.stationary import Gaussian
@@ -76,5 +76,5 @@ class GaussianBasis(Map):
         return Gaussian(gamma=inverse_square(self.sigma))(X, self.centres)
 
     def __repr__(self) -> str:
-        centres = repr(self.centres) if self.pending else f"<{len(self.centres)} points>"
-        return f"GaussianBasis(centres={centres}, sigma={self.sigma:g})"
+        centres = repr(self.centres) if self.pending else repr(self.centres.dense().tolist())
+        return f"GaussianBasis(centres={centres}, sigma={number(self.sigma)})"

@@ -19,7 +19,7 @@ from mercer.kernels.histograms import histograms
 from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, positive, vectors
 from mercer.kernels.pairs import Pairs, Step, UserPairs, step
 from mercer.samples import Samples, SparseVectors, Vectors
-from mercer.samples.base import Array
+from mercer.samples.base import Array, check_names
 
 
 class FrozenArray:
@@ -39,7 +39,7 @@ class FrozenArray:
         return FrozenArray, (self.array,)  # NumPy forgets that an array was read-only
 
     def __repr__(self) -> str:
-        return np.array2string(self.array, separator=", ", threshold=16)
+        return repr(self.array.tolist())  # every digit: the text reads back as the same array
 
 
 @dataclass(frozen=True)
@@ -276,6 +276,7 @@ class _OfDistance(VectorKernel):
     def bind(self, x: Samples, z: Samples) -> Pairs:
         if isinstance(self.distance, Distance):
             return super().bind(x, z)
+        check_names(x, z)
         dtype = np.result_type(x.dtype, z.dtype)
         return UserPairs(repr(self), x.dense(), z.dense(), dtype, self.raised).then(*self.after())
 

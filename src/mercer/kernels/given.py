@@ -10,7 +10,7 @@ import numpy as np
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, StoredPairs, UserPairs, checked
 from mercer.samples import Objects, Samples, Similarities, as_samples
-from mercer.samples.base import Array
+from mercer.samples.base import Array, check_names
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +81,7 @@ class Custom(Kernel):
         return super().samples(X)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
+        check_names(x, z)
         function = self.one_by_one if self.pairwise else self.f
         return UserPairs(repr(self), x.content(), z.content(), np.result_type(x.dtype, z.dtype), function)
 

@@ -15,7 +15,7 @@ from mercer.kernels.leaf import InnerProduct, Unit, VectorKernel, integer, vecto
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, Step, step
 from mercer.samples import Objects, Samples, SparseVectors, Table, Vectors
-from mercer.samples.base import Array
+from mercer.samples.base import Array, check_names
 from mercer.samples.table import codes
 
 
@@ -144,6 +144,7 @@ class Matching(VectorKernel):
 
 def coded(x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
     """Both samples with every distinct value replaced by a number, the same number in both."""
+    check_names(x, z)
     if not isinstance(x, (Table, Objects)) and not isinstance(z, (Table, Objects)):
         a = vectors(x)
         b = a if x is z else vectors(z)

@@ -16,7 +16,7 @@ from mercer.kernels.histograms import Intersection
 from mercer.kernels.leaf import integer, vectors
 from mercer.kernels.pairs import BLOCK_BYTES, Combined, FunctionPairs, Pairs, Rows, step
 from mercer.samples import Samples, Vectors
-from mercer.samples.base import Array
+from mercer.samples.base import Array, check_names
 from mercer.samples.sets import Sets, sets_of, sets_or_graphs
 
 INTERSECTION = Intersection()
@@ -89,6 +89,7 @@ class SpatialPyramid(OfBase):
         return result
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
+        check_names(x, z)
         terms = []
         left = self.pyramid(x)
         right = left if x is z else self.pyramid(z)

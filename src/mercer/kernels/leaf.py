@@ -13,7 +13,7 @@ from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, Step
 from mercer.samples import Samples, SparseVectors, Vectors
-from mercer.samples.base import Array
+from mercer.samples.base import Array, check_names
 
 #: The smallest normal number: its inverse is finite.
 TINY = float(np.finfo(np.float64).tiny)
@@ -44,6 +44,7 @@ class VectorKernel(Kernel):
         return a, a if x is z else self.prepare(z)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
+        check_names(x, z)
         a, b = self.prepare_both(x, z)
         self.check_widths(a, b)
         pair, steps = self.formula(a.width)
@@ -68,6 +69,7 @@ class VectorKernel(Kernel):
             return None
 
         def at(x: Samples) -> Array:
+            check_names(x, z)
             rows = self.prepare(x)
             self.check_widths(rows, known)
             return f(rows)

@@ -57,8 +57,7 @@ class OnColumns(Through):
     columns: Any
 
     def __post_init__(self) -> None:
-        if not isinstance(self.columns, (str, int, np.integer)):
-            object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "columns", checked_columns(self.columns))
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return x.seen_by(child, self.columns)
@@ -66,6 +65,28 @@ class OnColumns(Through):
     def __repr__(self) -> str:
         columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns
         return f"{operand(self.inner)}.on({columns!r})"
+
+
+def checked_columns(given: Any) -> str | int | tuple[str | int, ...]:
+    """A name or number, or several of them, as plain text and integers."""
+    if isinstance(given, (str, int, np.integer)):
+        return checked_column(given)
+    try:
+        wanted = tuple(given)
+    except TypeError:
+        ranges = " (a slice: list(range(...)))" if isinstance(given, slice) else ""
+        raise TypeError(
+            f".on takes a column's name or number, a list of them{ranges}, or a function of the samples, not {given!r}"
+        ) from None
+    return tuple(checked_column(column) for column in wanted)
+
+
+def checked_column(given: Any) -> str | int:
+    if isinstance(given, str):
+        return str(given)
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, np.integer)):
+        raise TypeError(f"columns are given by name or by number, not by {given!r}")
+    return int(given)
 
 
 @dataclass(frozen=True, repr=False)

@@ -65,7 +65,8 @@ class Repaired(OfOne):
 
     @property
     def validity(self) -> Validity:
-        return "psd"
+        """That of what ``resolve`` will give."""
+        return Shifted(self.inner, 0.0).validity if self.how == "shift" else "psd"
 
     def resolve_own(self, x: Samples) -> Kernel:
         if self.reference is not None:

@@ -119,7 +119,8 @@ class PowerSeries(VectorKernel):
         if self.validity != "psd":
             return super().features_of(x)
         X = vectors(x).dense()
-        return np.hstack([np.sqrt(a) * homogeneous(X, j) for j, a in enumerate(self.coefficients) if a > 0])
+        terms = [(j, a) for j, a in enumerate(self.coefficients) if a > 0] or [(0, 0.0)]  # k = 0: the number 0
+        return np.hstack([np.sqrt(a) * homogeneous(X, j) for j, a in terms])
 
     def __repr__(self) -> str:
         inside = ", ".join(number(a) for a in self.coefficients)

@@ -24,6 +24,8 @@ class Samples(ABC):
 
     #: What these samples are, for messages: "vectors", "a table", ...
     kind: str
+    #: The names of the columns, where they have any.
+    names: tuple[str, ...] | None = None
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -69,6 +71,12 @@ class Samples(ABC):
             f"{self.kind} have no columns, so .on({columns!r}) cannot pick any; give an array or a data frame"
         )
 
+    def arranged_as(self, other: Samples) -> Samples:
+        """The same samples with their columns in the order of another set's, if both have the same names."""
+        if self.names == other.names or sorted(self.names or ()) != sorted(other.names or ()):
+            return self
+        return self.select(list(other.names or ()))
+
     def seen_by(self, kernel: Any, columns: Columns) -> Samples:
         """Some of the columns, as a kernel reads them."""
         samples: Samples = kernel.samples(self.select(columns))
@@ -89,6 +97,19 @@ class Samples(ABC):
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())
+
+
+def check_names(x: Samples, z: Samples) -> None:
+    """Refuses to compare columns of different names; columns without a name are compared by position."""
+    if x.names is None or z.names is None or x.names == z.names:
+        return
+    of_x, of_z = set(x.names), set(z.names)
+    only = [f"only X has {name!r}" for name in x.names if name not in of_z][:1]
+    only += [f"only Z has {name!r}" for name in z.names if name not in of_x][:1]
+    raise ValueError(
+        "X and Z must have the same columns, by name and in the same order, but "
+        f"{' and '.join(only) or 'the order differs'}; pick the same columns of both, or compare some by .on([...])"
+    )
 
 
 def positions(columns: Columns, names: tuple[str, ...] | None, width: int) -> list[int]:

@@ -32,11 +32,18 @@ X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sam
         return X
     if sp.issparse(X):
         return _sparse(X)
-    frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = getattr(X, "column_names", X.columns)  # of Arrow, or of pandas
+        raise ValueError(
+            f"expected columns of different names but some are the same: {', '.join(map(repr, names))}; "
+            "rename them, or give the values as an array"
+        ) from None
     if isinstance(frame, nw.DataFrame):
         if frame.shape[1] == 0 or frame.shape[0] == 0:
             raise ValueError(f"expected at least one row and one column but got a data frame of shape {frame.shape}")
-        names = tuple(str(name) for name in frame.columns)
+        names = tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
         return from_columns(tuple(_column(frame, name) for name in frame.columns), names)
     if isinstance(frame, nw.Series):
         X = frame.to_numpy()
@@ -53,10 +60,10 @@ def _column(frame: Any, name: str) -> Array:
 
 
 def _sequence(X: Any) -> Samples:
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(
-            f"expected numbers but {int(np.ma.getmaskarray(X).sum())} entries are masked; fill or drop them first"
-        )
+    parts = X if isinstance(X, (list, tuple)) else (X,)  # a list of rows may hold masked ones
+    masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
+    if masked:
+        raise ValueError(f"expected numbers but {masked} entries are masked; fill or drop them first")
     if isinstance(X, np.ndarray):
         array = np.asarray(X)
     else:
@@ -86,6 +93,10 @@ def _numbers(array: Array) -> bool:
         array.astype(np.float64)
     except (TypeError, ValueError):
         return False
+    except OverflowError:
+        raise ValueError(
+            "expected numbers but found an integer beyond the range of float64, some 1.8e308; rescale it first"
+        ) from None
     return True
 
 

@@ -218,7 +218,7 @@ def _dominance(S: Float) -> float:
     known = (own > 0) | (nearest > 0)
     if not known.any():
         return 0.0
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # a similarity of 1e-310 is as good as none
         return float(np.median(own[known] / nearest[known]))
 
 
