@@ -11,7 +11,6 @@ from scipy import stats
 from scipy.linalg import LinAlgWarning
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
 
@@ -99,19 +98,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         absent = np.flatnonzero(weight == 0)
         self._absent = targets[absent] - self.expansion_(samples.take(absent)) if len(absent) else targets[:0]
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
-        self._warn()
         return self
-
-    def _warn(self) -> None:
-        """Says how far the solution is from one where that is too far."""
-        certificates = self.certificate_ if isinstance(self.certificate_, tuple) else (self.certificate_,)
-        worst = max(certificates, key=lambda certificate: (not certificate.converged, certificate.violation))
-        if not worst.converged:
-            warnings.warn(
-                f"The solution is not certified ({worst}); a larger alpha or a narrower kernel would help",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values of the fitted function at X; with ``return_std``, their standard deviations as well.

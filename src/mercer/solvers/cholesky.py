@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgWarning, blas, cho_solve, lapack
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
@@ -25,6 +26,8 @@ from mercer.solvers.certificate import Solution, certify
 from mercer.solvers.lapack import NotPositiveDefiniteError, eigh, factorize
 from mercer.solvers.stages import Begin, silent
 
+#: A ridge so many times as large as K, and as the smallest, is far beyond them.
+FAR = 2.0**20
 #: Rows handled at a time where a temporary of the matrix's width is needed.
 PANEL = 384
 
@@ -89,7 +92,10 @@ class Cholesky:
         shape = problem.q.shape
         # What least squares found is not the minimum of anything, however small its residual.
         limit = self.tol * scale(problem.q) if good else -np.inf
-        return certify(problem, coefficients.reshape(shape), product.reshape(shape), steps, limit)
+        solution = certify(problem, coefficients.reshape(shape), product.reshape(shape), steps, limit)
+        if good:  # else least squares has said so
+            warn_of(solution)
+        return solution
 
     def _solve(self, system: Factored, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """The solution for one ridge: by refinement if that succeeds, else in float64, else by least squares."""
@@ -140,6 +146,19 @@ class Attempt:
     product: Vector
     steps: int
     good: bool
+
+
+def warn_of(solution: Solution) -> None:
+    """Says how far the solution is from one, where that is too far."""
+    found = solution.certificate
+    certificates = found if isinstance(found, tuple) else (found,)
+    worst = max(certificates, key=lambda certificate: (not certificate.converged, certificate.violation))
+    if not worst.converged:
+        warnings.warn(
+            f"The solution is not certified ({worst}); a larger alpha or a narrower kernel would help",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
 
 def scale(q: Vector) -> float:
@@ -202,12 +221,16 @@ class System:
         return solve
 
     def units(self, ridge: Vector) -> Vector:
-        """What the coefficients are measured in, so that a ridge far beyond K, of a sample that hardly weighs anything,
-        is no larger than K: powers of 2, which round nothing. The condition of the others is then theirs alone."""
-        size = float(np.abs(self.diagonal).max(initial=0.0))
-        if not size > 0:
-            return np.ones(len(ridge))
-        return np.asarray(np.exp2(np.round(0.5 * np.minimum(0.0, np.log2(size) - np.log2(np.maximum(ridge, size))))))
+        """What the coefficients are measured in: powers of 2, which round nothing, and 1 for all but few samples.
+
+        A ridge far beyond K, of a sample that hardly weighs anything, becomes as large as K, so that the condition of
+        the others is theirs alone.
+        """
+        size = max(float(np.abs(self.diagonal).max(initial=0.0)), float(ridge.min(initial=np.inf)))
+        units = np.ones(len(ridge))
+        far = ridge > FAR * size
+        units[far] = np.exp2(np.round(0.5 * np.log2(size / ridge[far])))
+        return units
 
     def check_condition(self, norm: float, lowest: float) -> None:
         """Refuses a matrix that is singular to working precision, whose solution would be noise."""
