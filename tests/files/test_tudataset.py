@@ -71,7 +71,7 @@ def test_graphs_may_have_no_labels_and_targets_may_be_numbers(tmp_path):
         ({"node_labels": "1\n2\n"}, r"DS_node_labels.txt has 2 lines, but 5 are expected"),
         ({"node_labels": "1\n2\n0.5\n1\n1\n"}, r"DS_node_labels.txt, line 3: expected whole numbers"),
         ({"graph_labels": "1\n"}, r"DS_graph_labels.txt has 1 lines, but 2 are expected"),
-        ({"A": b"1, 2\n2, \xe9\n"}, r"DS_A.txt, line 2: byte 0xe9 is not UTF-8 text"),
+        ({"A": b"1, 2\n2, \xe9\n"}, r"DS_A.txt, line 2: expected text \(UTF-8\) but found other bytes, the first 0xe9"),
         ({"A": "1, 2\n2, nan\n"}, r"DS_A.txt, line 2: expected finite numbers but got '2, nan'"),
         ({"A": "1, 2\n2, 1e300\n"}, r"DS_A.txt, line 2: expected whole numbers"),
         ({"node_attributes": "1\n1\nnan\n1\n1\n"}, r"DS_node_attributes.txt, line 3: expected finite numbers"),

@@ -10,7 +10,13 @@ from typing import NoReturn
 
 
 class FormatError(ValueError):
-    """A file that is not what it should be; the message names the file, the line and what is wrong."""
+    """A file that is not what it should be; the message names the file, the line and what is wrong.
+
+    >>> refuse("a.fasta", 2, "expected letters of a sequence")
+    Traceback (most recent call last):
+    ...
+    mercer.files.text.FormatError: a.fasta, line 3: expected letters of a sequence
+    """
 
 
 def refuse(name: str, line: int, what: str) -> NoReturn:
@@ -30,12 +36,18 @@ def read_lines(path: Path, member: str | None = None) -> tuple[str, list[str]]:
             content = gzip.decompress(content)
         except (EOFError, OSError, zlib.error) as error:
             raise FormatError(f"{name}: the gzipped file is damaged: {error}") from None
+    return name, lines_of(name, content)
+
+
+def lines_of(name: str, content: bytes) -> list[str]:
+    """The lines of a file's content, without their ends."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        refuse(name, content[: error.start].count(b"\n"), "expected text (UTF-8) but found other bytes")
+        line, byte = content[: error.start].count(b"\n"), content[error.start]
+        refuse(name, line, f"expected text (UTF-8) but found other bytes, the first {byte:#04x}")
     # Only what ends a line in an editor does: a header may hold other separators of Unicode.
-    return name, text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
 
 
 def _member(path: Path, member: str | None) -> tuple[bytes, str]:

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.files.text import FormatError, lines_of
 from mercer.samples.graphs import Graphs
 
 #: Whole numbers up to this one are exact in float64.
 LARGEST = 2**53
-
-
-class FormatError(ValueError):
-    """A file is not what it should be; the message names the file, the line and what is wrong."""
 
 
 def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
@@ -89,7 +86,9 @@ class _Files:
         name = self.name(part)
         if not self.has(part):
             raise FormatError(f"{self.path} has no file {name}")
-        lines = _lines(name, self.contents[name])
+        lines = lines_of(name, self.contents[name])
+        while lines and not lines[-1].strip():
+            lines.pop()
         if rows is not None and len(lines) != rows:
             raise FormatError(f"{name} has {len(lines)} lines, but {rows} are expected")
         if not lines:
@@ -122,19 +121,6 @@ class _Files:
         names, numbers = np.unique(values, axis=0, return_inverse=True)
         single = values.shape[1] == 1
         return numbers.ravel().astype(np.int32), tuple(int(n[0]) if single else tuple(n.tolist()) for n in names)
-
-
-def _lines(name: str, content: bytes) -> list[str]:
-    """The lines of a file, without empty ones at its end."""
-    try:
-        lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        raise FormatError(f"{name}, line {line}: byte {byte:#04x} is not UTF-8 text; expected numbers") from None
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return lines
 
 
 def _refuse(name: str, lines: list[str], width: int) -> None:
