@@ -18,6 +18,8 @@ from benchmarks.strings.data import Score, accuracy, area, fasta, folds, nested,
 from mercer.kernels import GappedKmer, Kernel, Segment, Spectrum, WeightedDegree, exp
 
 NFE2_C = (0.1, 1.0, 10.0)
+#: l and k of gapped words: the literature's 10 and 6, and those around them.
+GAPPED = ((10, 6), (11, 7), (9, 6), (8, 6), (8, 5))
 #: The sequences are peaks of about 230 bases around a binding site.
 MIDDLE = Segment(60, -60)
 MULTILOC_C = (3.0, 10.0)
@@ -36,14 +38,22 @@ def nfe2() -> Iterator[Score]:
     y = np.concatenate([np.full(len(part), sign == "pos") for (_, sign), part in parts.items()])
     train = np.arange(sum(len(part) for (name, _), part in parts.items() if name == "train"))
     test = np.arange(len(train), len(X))
-    gapped = GappedKmer(10, 6, "dna", reverse_complement=True).normalized()
+    family = [GappedKmer(length, k, "dna", reverse_complement=True).normalized() for length, k in GAPPED]
+    gapped = family[0]
     words = Spectrum(6, alphabet="dna", reverse_complement=True).normalized()
     middle = gapped.on(MIDDLE)  # where a peak's binding site is
-    K = {kernel: kernel(X) for kernel in (gapped, words, middle)}
+    K = {kernel: kernel(X) for kernel in (*family, words, middle)}
     one = "k or exp(k).normalized()"
     sums = [(gapped,), (middle,), (gapped, middle), (gapped, words), (gapped, middle, words)]
     pools = [
-        (repr(gapped), one, exponentials([K[gapped]], 1.0), 0.99, 0.985),
+        (repr(gapped), one, exponentials([K[gapped]], 1.0), None, None),
+        (
+            repr(gapped).replace("l=10, k=6", "l, k"),
+            f"l and k in {GAPPED}, {one}",
+            exponentials([K[kernel] for kernel in family], 1.0),
+            0.99,
+            0.985,
+        ),
         (repr(words), one, exponentials([K[words]], 1.0), None, None),
         (
             f"means of {gapped}, the same on {MIDDLE}, and {words}",
