@@ -117,7 +117,7 @@ def nested(
                 rest = np.concatenate([fold for j, fold in enumerate(others) if j != v])
                 for g, machine in enumerate(machines):
                     scores[g] += machine.accuracies(rest, others[v], Cs)
-            g, c = np.unravel_index(scores.argmax(), scores.shape)
+            g, c = divmod(int(scores.argmax()), len(Cs))
             right += machines[g].accuracies(np.concatenate(others), test, [Cs[c]])[0] * len(test)
         means.append(100 * right / len(y))
     protocol = f"10 folds x {repeats}, seeds 0 to {repeats - 1}, {inner} inner validation folds"

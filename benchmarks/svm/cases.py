@@ -129,7 +129,7 @@ def regression() -> list[Case]:
 
 
 def growth() -> list[Case]:
-    """Up to 50,000 rows with peers; beyond, alone and only where a row is short."""
+    """Up to 50,000 rows with peers; beyond, alone."""
     return [
         Case(
             f"growth-{size}x{d}",
@@ -140,7 +140,6 @@ def growth() -> list[Case]:
         )
         for d in (16, 50, 784)
         for size, n in SIZES.items()
-        if n <= 50_000 or d <= 50
     ]
 
 
