@@ -8,7 +8,7 @@
 namespace mercer {
 namespace {
 
-constexpr Index kNodes = 4096; // of a task
+constexpr Index kNodes = 4096, kGraphs = 128; // of a task
 
 class WeisfeilerLehman final : public Description {
   public:
@@ -69,25 +69,29 @@ class WeisfeilerLehman final : public Description {
     // The words of all nodes, one after the other.
     void write(const Graphs& graphs, std::vector<std::int32_t>& signatures) const {
         signatures.resize(std::size_t(offset(graphs, graphs.nodes())));
-        parallel(graphs.count, [&](long g) {
-            const Index start = graphs.starts[g];
-            thread_local std::vector<std::pair<std::int32_t, std::int32_t>> around;
-            for (Index v = start; v < graphs.starts[g + 1]; ++v) {
-                around.clear();
-                bool known = graphs.node_labels[v] >= 0;
-                for (Index a = graphs.arcs[v]; a < graphs.arcs[v + 1]; ++a) {
-                    known &= graphs.arc_labels[a] >= 0;
-                    around.emplace_back(graphs.node_labels[start + graphs.neighbours[a]], graphs.arc_labels[a]);
-                }
-                std::sort(around.begin(), around.end());
-                std::int32_t* word = signatures.data() + offset(graphs, v);
-                *word++ = known ? graphs.node_labels[v] : -1;
-                for (const auto& [node, arc] : around) {
-                    *word++ = node;
-                    if (edges_) *word++ = arc;
-                }
-            }
+        const Index tasks = (graphs.count + kGraphs - 1) / kGraphs;
+        parallel(tasks, [&](long t) {
+            std::vector<std::pair<std::int32_t, std::int32_t>> around;
+            for (Index g = t * kGraphs; g < std::min(graphs.count, (t + 1) * kGraphs); ++g)
+                for (Index v = graphs.starts[g]; v < graphs.starts[g + 1]; ++v)
+                    write(graphs, graphs.starts[g], v, around, signatures.data() + offset(graphs, v));
         });
+    }
+    // The word of node v of the graph whose nodes begin at `start`.
+    void write(const Graphs& graphs, Index start, Index v, std::vector<std::pair<std::int32_t, std::int32_t>>& around,
+               std::int32_t* word) const {
+        around.clear();
+        bool known = graphs.node_labels[v] >= 0;
+        for (Index a = graphs.arcs[v]; a < graphs.arcs[v + 1]; ++a) {
+            known &= graphs.arc_labels[a] >= 0;
+            around.emplace_back(graphs.node_labels[start + graphs.neighbours[a]], graphs.arc_labels[a]);
+        }
+        std::sort(around.begin(), around.end());
+        *word++ = known ? graphs.node_labels[v] : -1;
+        for (const auto& [node, arc] : around) {
+            *word++ = node;
+            if (edges_) *word++ = arc;
+        }
     }
 
     std::vector<std::unique_ptr<Description>> bases_; // one per round, the first for the labels as they are
