@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.files import read_tudataset
-from mercer.kernels import EdgeHistogram, SetKernel, ShortestPath, WeisfeilerLehman
+from mercer.kernels import EdgeAttributes, EdgeHistogram, SetKernel, ShortestPath, WeisfeilerLehman
 from mercer.kernels import Linear as LinearKernel
 
 # A labelled triangle and a path of two nodes; the first edge is listed twice, one in one direction only.
@@ -77,6 +77,8 @@ def test_graphs_may_have_no_labels_and_targets_may_be_numbers(tmp_path):
         ({"node_attributes": "1\n1\nnan\n1\n1\n"}, r"DS_node_attributes.txt, line 3: expected finite numbers"),
         ({"graph_indicator": "1\n1\n1,5\n2\n2\n"}, r"DS_graph_indicator.txt, line 3: expected 1 number but got 2"),
         ({"graph_indicator": "1,5\n" * 5}, r"DS_graph_indicator.txt, line 1: expected 1 number but got 2: '1,5'"),
+        ({"edge_attributes": "1\n" * 7}, r"DS_edge_attributes.txt has 7 lines, but 8 are expected"),
+        ({"edge_attributes": "1\n" * 6 + "1,1\n1\n"}, r"DS_edge_attributes.txt, line 7: expected 1 number but got 2"),
         ({"graph_indicator": None}, r"has no file DS_graph_indicator.txt"),
         ({"graph_labels": None}, r"neither a file \*_graph_labels.txt nor"),
     ],
@@ -86,10 +88,17 @@ def test_malformed_files_are_named_with_the_line(tmp_path, changes, message):
         read_tudataset(written(tmp_path, **changes))
 
 
-def test_attributes_of_edges_are_left_out_with_a_warning(tmp_path):
-    with pytest.warns(UserWarning, match=r"DS_edge_attributes.txt is not read: no kernel compares attributes of edges"):
-        graphs, _ = read_tudataset(written(tmp_path, edge_attributes="0.5\n" * 8))
-    assert len(graphs) == 2
+def test_attributes_of_edges(tmp_path):
+    lines = "1, 9\n1, 9\n5, 5\n2, 8\n2, 8\n3, 7\n4, 6\n4, 6\n"
+    graphs, _ = read_tudataset(written(tmp_path, edge_attributes=lines))
+    same = [
+        ([(0, 1), (1, 2), (0, 2)], [0, 1, 0], [7, 8, 7], None, [[1, 9], [2, 8], [3, 7]]),
+        ([(0, 1)], [0, 1], [8], None, [[4, 6]]),
+    ]
+    assert [edges.tolist() for edges in EdgeAttributes()(graphs)] == [[[1, 9], [3, 7], [2, 8]], [[4, 6]]]
+    assert (EdgeAttributes()(graphs)[0] == EdgeAttributes()(same)[0]).all()
+    (tmp_path / "DS_edge_attributes.txt").unlink()
+    assert graphs.nbytes == read_tudataset(tmp_path)[0].nbytes + 16 * 2 * 4
 
 
 def test_only_the_files_of_the_format_are_read(tmp_path):

@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from mercer import SVC, SVR, KernelRidge, NuSVC, OneClassSVM
 from mercer.kernels import (
+    EdgeAttributes,
     Gaussian,
     Linear,
     PartialTree,
@@ -52,8 +53,10 @@ for edges, labels in GRAPHS:
 
 for label, network in zip(y, NETWORKS, strict=True):
     nx.set_node_attributes(network, {v: _rng.standard_normal(2) + label for v in network}, "attributes")
+    nx.set_edge_attributes(network, {e: _rng.standard_normal(2) + label for e in network.edges}, "attributes")
 ATTRIBUTED = as_graphs(NETWORKS)
 NODES = SetKernel(Gaussian("median"))
+EDGES = NODES.on(EdgeAttributes())
 
 DATA = {
     "graphs": (GRAPHS, WeisfeilerLehman(2)),
@@ -65,6 +68,8 @@ DATA = {
     "sets": (SETS, SetKernel(Gaussian("median"))),
     "nodes of flat graphs": (ATTRIBUTED, NODES),
     "nodes of networkx": (NETWORKS, NODES.normalized()),
+    "edges of networkx": (NETWORKS, EDGES),
+    "edges and labels": (ATTRIBUTED, 0.1 * WeisfeilerLehman(1).normalized() + EDGES * NODES),
     "nodes first": (NETWORKS, NODES + 0.1 * WeisfeilerLehman(1).normalized()),
     "nodes last": (ATTRIBUTED, 0.1 * WeisfeilerLehman(1).normalized() + NODES),
     "nodes times labels": (ATTRIBUTED, ShortestPath().normalized() * NODES),
@@ -186,7 +191,7 @@ def test_sums_with_kernels_of_other_things_are_refused_in_words():
 def test_objects_of_a_table_are_read_once(monkeypatch):
     frame = _frame(pd, NETWORKS)
     read = []
-    import mercer.samples.graphs as door
+    import mercer.samples.graph_forms as door
 
     single = door._read
     monkeypatch.setattr(door, "_read", lambda graph, i: read.append(i) or single(graph, i))

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.kernels import (
+    EdgeAttributes,
     EdgeHistogram,
     Gaussian,
     PartialTree,
@@ -24,6 +25,7 @@ from mercer.kernels import (
 from mercer.samples import as_graphs, as_trees
 
 EDGES, LABELS = [(0, 1), (1, 2), (2, 0), (2, 3)], ["C", "C", "N", "O"]
+LENGTHS = [1.5, 1.2, 1.5, 1.4]
 ADJACENCY = np.zeros((4, 4))
 for u, v in EDGES:
     ADJACENCY[u, v] = ADJACENCY[v, u] = 1
@@ -104,12 +106,106 @@ def test_labels_of_edges_and_attributes():
     assert as_graphs([graph]).attributes.tolist() == [[0, 1], [1, 1], [2, 1], [3, 1]]
     assert as_graphs([graph, nx.Graph()]).attributes.shape == (4, 2)
     assert as_graphs([graph, molecule()]).attributes is None
+    assert as_graphs([graph]).joined(as_graphs([molecule()])).attributes is None
     graph.nodes["atom 0"]["attributes"] = [1.0]
     with pytest.raises(ValueError, match="`attributes` of the nodes of graph 0 must be equally many numbers"):
         as_graphs([graph])
     graph.nodes["atom 0"]["attributes"] = [1.0, np.nan]
     with pytest.raises(ValueError, match="found NaN at row 0, column 1"):
         SetKernel(Gaussian(1))([graph])
+
+
+def with_lengths(reverse=False):
+    graph = molecule()
+    pairs = [(f"atom {v}", f"atom {u}") if reverse else (f"atom {u}", f"atom {v}") for u, v in EDGES]
+    nx.set_edge_attributes(graph, {pair: [x] for pair, x in zip(pairs, LENGTHS, strict=True)}, "attributes")
+    return graph
+
+
+WEIGHTS = np.zeros((4, 4))
+for (u, v), x in zip(EDGES, LENGTHS, strict=True):
+    WEIGHTS[u, v] = WEIGHTS[v, u] = x
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        with_lengths(),
+        with_lengths(reverse=True),
+        (EDGES, LABELS, None, None, np.array(LENGTHS)),
+        (np.array(EDGES)[:, ::-1], LABELS, None, None, [[x] for x in LENGTHS]),
+        ([*EDGES, (1, 0)], LABELS, None, None, [*LENGTHS, 9.0]),
+        (WEIGHTS, LABELS, None, None, WEIGHTS),
+        (sp.csr_matrix(WEIGHTS), LABELS, None, None, sp.coo_array(WEIGHTS)),
+        (ADJACENCY, LABELS, None, None, WEIGHTS[:, :, None]),
+    ],
+    ids=["networkx", "reversed", "edges", "array", "again", "matrix", "sparse", "deep"],
+)
+def test_attributes_of_edges_are_the_same_however_they_are_given(graph):
+    expected = as_graphs([(EDGES, LABELS, None, None, LENGTHS)] * 2)
+    assert as_graphs([graph, graph]) == expected
+    assert as_graphs([as_graphs([graph])[0], graph]) == expected
+    assert as_graphs([graph, graph]) != as_graphs([(EDGES, LABELS)] * 2)
+    assert sorted(EdgeAttributes()([graph])[0].ravel()) == sorted(LENGTHS)
+
+
+def test_labels_of_edges_beside_a_matrix():
+    bonds = np.full((4, 4), "single", dtype=object)
+    bonds[1, 2] = bonds[2, 1] = "double"
+    assert as_graphs([(ADJACENCY, LABELS, bonds)]) == as_graphs(
+        [(EDGES, LABELS, ["single", "double"] + 2 * ["single"])]
+    )
+
+
+def test_an_edge_that_is_given_again_keeps_its_first_label():
+    graphs = as_graphs([([(0, 1), (1, 0)], None, ["a", "b"])])
+    assert [graphs.edge_vocabulary[k] for k in graphs.arc_labels] == ["a", "a"]
+    assert EdgeHistogram()(graphs, [([(0, 1)], None, ["a"])])[0, 0] == 1
+
+
+def test_sets_of_the_attributes_of_edges():
+    k = SetKernel(Gaussian(1), "sum").on(EdgeAttributes())
+    short, long = (EDGES, LABELS, None, None, LENGTHS), ([(0, 1)], ["C", "C"], None, None, [3.0])
+    expected = np.exp(-((np.array(LENGTHS) - 3.0) ** 2) / 2).sum()
+    np.testing.assert_allclose(k([short, long])[0, 1], expected, rtol=1e-12)
+    both = k + VertexHistogram()
+    np.testing.assert_allclose(both([short, long])[0, 1], expected + 4, rtol=1e-12)
+    assert (both([short, long]) == (VertexHistogram() + k)([short, long])).all()
+    with pytest.raises(ValueError, match="edges of these graphs have no attributes to form sets of"):
+        k([molecule()])
+    with pytest.raises(ValueError, match="set 1 is empty"):
+        k([short, ([], ["C"])])
+    with pytest.raises(TypeError, match="expected graphs but got trees"):
+        (SubsetTree() + k)([TEXT])
+    with pytest.raises(TypeError, match="but got objects of type ndarray"):
+        Gaussian(1).on(EdgeAttributes())([short, long])
+
+
+def test_attributes_and_labels_are_given_to_all_nodes_and_edges_or_to_none():
+    graph = molecule()
+    graph.add_node("atom 4")
+    with pytest.raises(ValueError, match="1 of the 5 nodes of graph 0 have no `label`, but others have"):
+        as_graphs([graph])
+    graph = with_lengths()
+    graph.add_edge("atom 0", "atom 3")
+    with pytest.raises(ValueError, match="1 of the 5 edges of graph 0 have no `attributes`, but others have"):
+        as_graphs([graph])
+
+
+@pytest.mark.parametrize("kernel", [VertexHistogram(), WeisfeilerLehman(1).normalized(), RandomWalk(0.1)], ids=repr)
+def test_labelled_graphs_are_not_compared_with_unlabelled_ones(kernel):
+    named, plain, bonds = (EDGES, LABELS), (EDGES, None), (EDGES, LABELS, "sdss")
+    with pytest.raises(ValueError, match=r"nodes of these graphs have no labels, and those .* compared with have some"):
+        kernel([plain], [named])
+    with pytest.raises(ValueError, match=r"nodes of these graphs have labels, and those .* compared with have none"):
+        kernel([named], [plain])
+    with pytest.raises(ValueError, match="label the edges of all graphs, or of none"):
+        kernel([named], [bonds])
+    with pytest.raises(ValueError, match="label the edges of all graphs, or of none"):
+        as_graphs([named]).joined(as_graphs([bonds]))
+    atom = [([], ["C"])]  # has no edges that could have labels
+    assert kernel(atom, [bonds]).shape == kernel([bonds], atom).shape == (1, 1)
+    assert as_graphs([bonds]).joined(as_graphs(atom)).joined(as_graphs([bonds]))[:2] == as_graphs([bonds, *atom])
 
 
 def test_unlabelled_graphs_have_one_label():
@@ -130,7 +226,13 @@ def test_unlabelled_graphs_have_one_label():
         ([([(0, 1, 2)], None)], ValueError, "edges of graph 0 are no list of pairs"),
         ([[("a", "b")]], ValueError, "edges of graph 0 are no list of pairs"),
         ([(0, 1), (1, 2)], ValueError, "edges of graph 0 are no list of pairs"),
-        ([(EDGES, LABELS, None, None)], ValueError, "graph 0 is a tuple of 4; a graph is given as"),
+        ([(EDGES, LABELS, *[None] * 4)], ValueError, "graph 0 is a tuple of 6; a graph is given as"),
+        ([(EDGES, LABELS, None, [1.0])], ValueError, r"graph 0 has 4 nodes but attributes of shape \(1,\)"),
+        ([(EDGES, LABELS, None, None, ["a"] * 4)], ValueError, "`attributes` of the edges of graph 0 must be"),
+        ([(ADJACENCY, LABELS, ["single"] * 4)], ValueError, "labels of its edges are given as a matrix of 4 rows"),
+        ([(ADJACENCY, None, None, None, np.triu(ADJACENCY))], ValueError, "attributes of edges of graph 0 is not symm"),
+        ([(EDGES, LABELS), ADJACENCY], ValueError, "nodes of graph 0 have labels, but those of graph 1 have none"),
+        ([EDGES, (EDGES, None, "abcd")], ValueError, "edges of graph 1 have labels, but those of graph 0 have none"),
         ([([(0, 1), (0.5, 1)], None)], ValueError, r"graph 0 has the edge \(0.5, 1.0\), but nodes are named by"),
         ([([(0, np.nan)], None)], ValueError, r"graph 0 has the edge \(0.0, nan\)"),
         ([([(0, 1), (0, -1)], ["C", "C"])], ValueError, "graph 0 has an edge to node -1, but its nodes are 0 to 1"),
@@ -208,7 +310,13 @@ def test_sets_of_graphs_and_of_equal_size():
 
 
 @pytest.mark.parametrize(
-    "read", [lambda: as_graphs([(EDGES, LABELS), ADJACENCY]), lambda: as_trees([TEXT, "(S (NP he))"])]
+    "read",
+    [
+        lambda: as_graphs([(EDGES, LABELS), (ADJACENCY, LABELS[::-1])]),
+        lambda: as_graphs([(EDGES, LABELS, "sdss", LENGTHS, LENGTHS), ([], ["N"], None, [[1.0]])]),
+        lambda: as_trees([TEXT, "(S (NP he))"]),
+    ],
+    ids=["graphs", "attributes", "trees"],
 )
 def test_samples_are_values(read):
     samples = read()
@@ -221,6 +329,8 @@ def test_samples_are_values(read):
     assert samples[-1] == samples[1] != samples[0]
     assert list(samples) == [samples[0], samples[1]]
     assert samples.nbytes > 0
+    assert samples[:1].joined(samples[1:]) == samples
+    assert samples[1:].joined(samples[:1]) == samples[::-1]
     with pytest.raises(IndexError, match="there is no sample 2"):
         samples[2]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,8 @@ LARGEST = 2**53
 def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     """The graphs of a TUDataset folder or zip archive, and their classes or, where there are none, targets.
 
-    Nodes and edges keep their labels, nodes their attributes. Attributes of edges are not read, as ``Graphs`` has no
-    place for them; a warning says so where there are any. An edge may be listed once or in both directions; a second
-    listing changes nothing.
+    Nodes and edges keep their labels and attributes. An edge may be listed once or in both directions; a second listing
+    changes nothing.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -41,10 +39,7 @@ def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     edges = files.integers("A", columns=2) - 1
     _check_edges(edges, indicator, files.name("A"))
     attributes = files.numbers("node_attributes", nodes) if files.has("node_attributes") else None
-    if files.has("edge_attributes"):
-        warnings.warn(
-            f"{files.name('edge_attributes')} is not read: no kernel compares attributes of edges", stacklevel=2
-        )
+    edge_attributes = files.numbers("edge_attributes", len(edges)) if files.has("edge_attributes") else None
     y: NDArray[Any]
     if files.has("graph_labels"):
         y = files.integers("graph_labels", rows=count)
@@ -53,7 +48,8 @@ def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     else:
         raise FormatError(f"{path} has neither a file *_graph_labels.txt nor *_graph_attributes.txt")
     edge_labels = files.labels("edge_labels", len(edges))
-    graphs = Graphs.of_edges(starts, edges, edge_labels, files.labels("node_labels", nodes), attributes)
+    node_labels = files.labels("node_labels", nodes)
+    graphs = Graphs.of_edges(starts, edges, edge_labels, node_labels, attributes, edge_attributes)
     return graphs, y[:, 0] if y.shape[1] == 1 else y
 
 

@@ -25,7 +25,15 @@ from mercer.kernels.distances import (
 )
 from mercer.kernels.feature_space import Centered, Normalized
 from mercer.kernels.given import Custom, Precomputed
-from mercer.kernels.graphs import EdgeHistogram, Graphlet, RandomWalk, ShortestPath, VertexHistogram, WeisfeilerLehman
+from mercer.kernels.graphs import (
+    EdgeAttributes,
+    EdgeHistogram,
+    Graphlet,
+    RandomWalk,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+)
 from mercer.kernels.histograms import Categorical, Chi2, Delta, Hellinger, Intersection, JensenShannon
 from mercer.kernels.images import SetKernel, SpatialPyramid
 from mercer.kernels.maps import L1Normalized, Lift, Map, Monomials, Polar, Quadratic, Squares
@@ -49,6 +57,7 @@ __all__ = [
     "Custom",
     "Delta",
     "Distance",
+    "EdgeAttributes",
     "EdgeHistogram",
     "Exp",
     "Exponential",

@@ -15,11 +15,37 @@ from mercer import _native
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.explicit import Described, ExplicitKernel, sparse_rows
 from mercer.kernels.leaf import integer, positive
+from mercer.kernels.maps import Map
 from mercer.kernels.native import ObjectPairs
 from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
-from mercer.samples.graphs import Graphs, as_graphs
+from mercer.samples.graph_forms import as_graphs
+from mercer.samples.graphs import Graphs
+
+
+@dataclass(frozen=True)
+class EdgeAttributes(Map):
+    """The attributes of the edges of every graph, as a set: ``SetKernel(Gaussian(1)).on(EdgeAttributes())``.
+
+    >>> short, long = ([(0, 1), (1, 2)], None, None, None, [1.0, 1.5]), ([(0, 1)], None, None, None, [4.0])
+    >>> EdgeAttributes()([short, long])
+    [array([[1. ],
+           [1.5]]), array([[4.]])]
+    """
+
+    def samples(self, X: Any) -> Samples:
+        return as_graphs(X)
+
+    def __call__(self, X: Any) -> Any:
+        graphs = as_graphs(X)
+        if graphs.arc_attributes is None:
+            raise ValueError(
+                "the edges of these graphs have no attributes to form sets of, or not all of them have; networkx "
+                "graphs have them as `attributes`, lists of edges in a tuple, and read_tudataset reads them"
+            )
+        ends = np.searchsorted(graphs.edges, graphs.arcs[graphs.starts[1:-1]])
+        return np.split(graphs.arc_attributes[graphs.edges], ends)
 
 
 class GraphKernel(ExplicitKernel):

@@ -106,7 +106,8 @@ class OnMap(Through):
         return samples
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
-        return child.samples(self.map(x.content()))
+        door = getattr(self.map, "samples", None)
+        return child.samples(self.map(x.content() if door is None else door(x)))
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.on({self.map!r})"

@@ -70,15 +70,13 @@ class FragmentKernel(Kernel):
         raise NotImplementedError(f"{type(self).__name__} must name its function of the core")
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        assert isinstance(x, Trees)
-        assert isinstance(z, Trees)
-        left = z.native if x is z else x.labelled_as(z.vocabulary)
-        return ObjectPairs(self.native(left, z.native), (len(x), len(z)), x is z)
+        a, b = as_trees(x), as_trees(z)
+        left = b.native if x is z else a.labelled_as(b.vocabulary)
+        return ObjectPairs(self.native(left, b.native), (len(x), len(z)), x is z)
 
     def diag_of(self, x: Samples) -> Array:
-        assert isinstance(x, Trees)
-        out = np.empty(len(x))
-        self.native(x.native, x.native).diagonal(out)
+        native, out = as_trees(x).native, np.empty(len(x))
+        self.native(native, native).diagonal(out)
         return out
 
 

@@ -6,7 +6,8 @@ and nothing asks again what it was given.
 
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
-from mercer.samples.graphs import Graphs, as_graphs
+from mercer.samples.graph_forms import as_graphs
+from mercer.samples.graphs import Graphs
 from mercer.samples.objects import Objects
 from mercer.samples.sequences import Sequences, as_sequences
 from mercer.samples.sets import Sets, as_sets

@@ -1,41 +1,36 @@
-"""Graphs: undirected, with labels on nodes and edges, or without. All of them lie in a few flat arrays.
+"""Graphs: undirected, with labels and attributes of nodes and edges, or without. All lie in a few flat arrays.
 
-For n nodes and m edges in all: 12 n + 16 m bytes, 8 more per graph, and 8 per node attribute; see ``Graphs.nbytes``.
+For n nodes and m edges in all: 12 n + 16 m bytes, 8 more per graph, 8 per attribute of a node and 16 per attribute of
+an edge; see ``Graphs.nbytes``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.samples.base import Array
-from mercer.samples.structured import Sample, Structured, coded, items_of, memory, plain, ranges, recoded, together
+from mercer.samples.base import Array, Samples
+from mercer.samples.structured import Structured, appended, memory, merged, plain, ranges, recoded
 
 Offsets = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 #: The labels of nodes or edges that have none.
 UNLABELLED: tuple[Any, ...] = (None,)
-WAYS = (
-    "a graph is given as a networkx graph, a square adjacency matrix (an array or a SciPy sparse one), a list of edges "
-    "(pairs of positions, or an array of two columns), or a tuple (adjacency matrix or edges, labels of the nodes, "
-    "labels of the edges), the labels optional"
-)
 
 
 class Graphs(Structured):
     """Made by ``as_graphs`` and ``mercer.files.read_tudataset``; ``graphs[i]`` is one of them, a slice some.
 
-    Node v of all nodes has the arcs ``arcs[v] .. arcs[v + 1] - 1``; ``neighbours`` counts from the first node of the
-    graph. Labels are positions in ``node_vocabulary`` and ``edge_vocabulary``.
+    Node v of all nodes has the arcs ``arcs[v] .. arcs[v + 1] - 1``, two for every edge (one for a loop);
+    ``neighbours`` counts from the first node of the graph. Labels are positions in ``node_vocabulary`` and
+    ``edge_vocabulary``. ``attributes`` has a row for every node, ``arc_attributes`` one for every arc.
 
+    >>> from mercer.samples import as_graphs
     >>> graphs = as_graphs([([(0, 1), (1, 2)], ["C", "C", "O"]), ([(0, 1)], ["O", "H"])])
     >>> len(graphs), graphs.node_vocabulary, graphs[1:]
     (2, ('C', 'O', 'H'), <1 graphs, 2 nodes, 1 edges, 64 bytes>)
@@ -53,12 +48,13 @@ class Graphs(Structured):
         edge_vocabulary: tuple[Any, ...] = UNLABELLED,
         node_vocabulary: tuple[Any, ...] = UNLABELLED,
         attributes: NDArray[np.float64] | None = None,
+        arc_attributes: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__()
         self.starts, self.arcs, self.neighbours = starts, arcs, neighbours
         self.arc_labels, self.node_labels = arc_labels, node_labels
         self.edge_vocabulary, self.node_vocabulary = edge_vocabulary, node_vocabulary
-        self.attributes = attributes
+        self.attributes, self.arc_attributes = attributes, arc_attributes
 
     @classmethod
     def of_edges(
@@ -68,23 +64,36 @@ class Graphs(Structured):
         edge_labels: tuple[Numbers, tuple[Any, ...]] | None = None,
         node_labels: tuple[Numbers, tuple[Any, ...]] | None = None,
         attributes: NDArray[np.float64] | None = None,
+        edge_attributes: NDArray[np.float64] | None = None,
     ) -> Graphs:
-        """Graphs from pairs of nodes, numbered through; an edge may be given in one direction or in both."""
+        """Graphs from pairs of nodes, numbered through; an edge may be given again, in either direction.
+
+        Its label and attributes are those that it is first given with.
+        """
         nodes = int(starts[-1])
-        numbers, names = edge_labels if edge_labels else (np.zeros(len(edges), dtype=np.int32), UNLABELLED)
-        source = np.concatenate([edges[:, 0], edges[:, 1]])
-        target = np.concatenate([edges[:, 1], edges[:, 0]])
-        labels = np.concatenate([numbers, numbers])
-        order = np.lexsort((target, source))
-        source, target, labels = source[order], target[order], labels[order]
-        fresh = np.ones(len(source), dtype=bool)
-        fresh[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
-        source, target, labels = source[fresh], target[fresh], labels[fresh]
+        low, high = np.minimum(edges[:, 0], edges[:, 1]), np.maximum(edges[:, 0], edges[:, 1])
+        _, which = np.unique(low * nodes + high, return_index=True)
+        low, high = low[which], high[which]
+        apart = low < high
+        # Arcs to lower nodes before those to higher ones, each of them sorted already.
+        source, target = np.concatenate([high[apart], low]), np.concatenate([low[apart], high])
+        order = np.argsort(source, kind="stable")
+        source, target, which = source[order], target[order], np.concatenate([which[apart], which])[order]
         arcs = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=nodes))]).astype(np.int64)
         first = np.repeat(starts[:-1], np.diff(starts))
-        of_nodes = node_labels if node_labels else (np.zeros(nodes, dtype=np.int32), UNLABELLED)
-        neighbours = (target - first[source]).astype(np.int32)
-        return cls(starts, arcs, neighbours, labels.astype(np.int32), of_nodes[0], names, of_nodes[1], attributes)
+        of_edges = edge_labels if edge_labels else _no_labels(len(edges))
+        of_nodes = node_labels if node_labels else _no_labels(nodes)
+        return cls(
+            starts,
+            arcs,
+            (target - first[source]).astype(np.int32),
+            of_edges[0][which],
+            of_nodes[0],
+            of_edges[1],
+            of_nodes[1],
+            attributes,
+            None if edge_attributes is None else edge_attributes[which],
+        )
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -96,7 +105,15 @@ class Graphs(Structured):
     @property
     def nbytes(self) -> int:
         """The memory of the arrays."""
-        return memory(self.starts, self.arcs, self.neighbours, self.arc_labels, self.node_labels, self.attributes)
+        numbers = self.starts, self.arcs, self.neighbours, self.arc_labels, self.node_labels
+        return memory(*numbers, self.attributes, self.arc_attributes)
+
+    @cached_property
+    def edges(self) -> NDArray[np.int64]:
+        """The arcs u -> v with u <= v: every edge once."""
+        first = np.repeat(self.starts[:-1], np.diff(self.starts))
+        source = np.repeat(np.arange(len(first)) - first, np.diff(self.arcs))
+        return np.flatnonzero(source <= self.neighbours)
 
     def gather(self, index: NDArray[np.int64]) -> Graphs:
         nodes, starts = ranges(self.starts, index)
@@ -110,6 +127,29 @@ class Graphs(Structured):
             self.edge_vocabulary,
             self.node_vocabulary,
             None if self.attributes is None else self.attributes[nodes],
+            None if self.arc_attributes is None else self.arc_attributes[which],
+        )
+
+    def joined(self, other: Samples) -> Samples:
+        if not isinstance(other, Graphs):
+            return super().joined(other)
+        check_alike(other.vocabularies, self.vocabularies)
+        arc_labels, edge_vocabulary = merged(
+            (self.arc_labels, self.edge_vocabulary), (other.arc_labels, other.edge_vocabulary)
+        )
+        node_labels, node_vocabulary = merged(
+            (self.node_labels, self.node_vocabulary), (other.node_labels, other.node_vocabulary)
+        )
+        return Graphs(
+            appended(self.starts, other.starts),
+            appended(self.arcs, other.arcs),
+            np.concatenate([self.neighbours, other.neighbours]),
+            arc_labels,
+            node_labels,
+            edge_vocabulary,
+            node_vocabulary,
+            stacked([self.attributes, other.attributes], [self.starts[-1], other.starts[-1]], "nodes"),
+            stacked([self.arc_attributes, other.arc_attributes], [self.arcs[-1], other.arcs[-1]], "edges"),
         )
 
     @cached_property
@@ -122,6 +162,7 @@ class Graphs(Structured):
 
     def labelled_as(self, edge_vocabulary: tuple[Any, ...], node_vocabulary: tuple[Any, ...]) -> _native.Graphs:
         """These graphs for the core, with the numbers that the labels have in other vocabularies."""
+        check_alike(self.vocabularies, (edge_vocabulary, node_vocabulary))
         return _native.Graphs(
             self.starts,
             self.arcs,
@@ -133,199 +174,48 @@ class Graphs(Structured):
         )
 
     def fingerprint(self) -> Hashable:
+        tables = self.attributes, self.arc_attributes
         return (
             self.starts.tobytes(),
             self.arcs.tobytes(),
             self.neighbours.tobytes(),
             plain(self.arc_labels, self.edge_vocabulary),
             plain(self.node_labels, self.node_vocabulary),
-            None if self.attributes is None else (self.attributes.shape, self.attributes.tobytes()),
+            *(None if table is None else (table.shape, table.tobytes()) for table in tables),
         )
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         state.pop("native", None)
+        state.pop("edges", None)
         return state
 
 
-@dataclass
-class _One:
-    """A graph as it was read."""
-
-    nodes: int
-    edges: NDArray[np.int64]
-    edge_labels: Sequence[Any] | None
-    node_labels: Sequence[Any] | None
-    attributes: Array | None = None
+def _no_labels(count: int) -> tuple[Numbers, tuple[Any, ...]]:
+    """The labels of so many nodes or edges without any: all the same one."""
+    return np.zeros(count, dtype=np.int32), UNLABELLED if count else ()
 
 
-def as_graphs(X: Any) -> Graphs:
-    """Graphs from a list, an array or a column of graphs, each given in any of these ways:
-
-    - a networkx graph; nodes and edges may have a ``label``, nodes an ``attributes`` vector;
-    - a square adjacency matrix, dense or SciPy sparse, where any number but 0 is an edge;
-    - a list of edges, which are pairs of positions among the nodes, or an array of them with two columns; an array of
-      two rows and two columns is an adjacency matrix;
-    - a tuple ``(adjacency matrix, node labels)`` or ``(edges, node labels[, edge labels])``; the labels may be left out
-      or None. Without labels there are as many nodes as the edges name.
-
-    Only graphs of networkx bring attributes of nodes along; ``Graphs.of_edges`` takes them for all graphs at once.
-
-    >>> ethanol = [(0, 1), (1, 2)], ["C", "C", "O"]
-    >>> as_graphs([ethanol])
-    <1 graphs, 3 nodes, 2 edges, 92 bytes>
-    >>> as_graphs([[(0, 1), (1, 2)]])
-    <1 graphs, 3 nodes, 2 edges, 92 bytes>
-    """
-    if isinstance(X, Graphs):
-        return X
-    items = items_of(X, "graphs")
-    known = together(items, Graphs)
-    if known is not None:
-        assert isinstance(known, Graphs)
-        return known
-    return _assembled([_read(item, i) for i, item in enumerate(items)])
+def check_alike(
+    vocabularies: tuple[tuple[Any, ...], tuple[Any, ...]], others: tuple[tuple[Any, ...], tuple[Any, ...]]
+) -> None:
+    """Refuses to compare labelled graphs with unlabelled ones: nothing would be equal, or all."""
+    for what, own, other in zip(("edges", "nodes"), vocabularies, others, strict=True):
+        if own and other and (own == UNLABELLED) != (other == UNLABELLED):
+            have, others_have = ("no labels", "some") if own == UNLABELLED else ("labels", "none")
+            raise ValueError(
+                f"the {what} of these graphs have {have}, and those of the graphs they are compared with have "
+                f"{others_have}; label the {what} of all graphs, or of none"
+            )
 
 
-def is_graph(item: Any) -> bool:
-    """Whether an object can be nothing but a graph: one of networkx, or one of ``Graphs``."""
-    return _is_sample(item) or _is_networkx(item)
-
-
-def _is_sample(item: Any) -> bool:
-    return isinstance(item, Sample) and isinstance(item.samples, Graphs)
-
-
-def _is_networkx(item: Any) -> bool:
-    return hasattr(item, "is_directed") and hasattr(item, "edges") and hasattr(item, "nodes")
-
-
-def _assembled(graphs: Sequence[_One]) -> Graphs:
-    sizes = [graph.nodes for graph in graphs]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    edges = np.concatenate([graph.edges + start for graph, start in zip(graphs, starts[:-1], strict=True)])
-    node_labels = edge_labels = attributes = None
-    if any(graph.node_labels is not None for graph in graphs):
-        node_labels = coded(chain.from_iterable(graph.node_labels or [None] * graph.nodes for graph in graphs))
-    if any(graph.edge_labels is not None for graph in graphs):
-        edge_labels = coded(chain.from_iterable(graph.edge_labels or [None] * len(graph.edges) for graph in graphs))
-    if all(graph.attributes is not None or not graph.nodes for graph in graphs):
-        widths = {graph.attributes.shape[1] for graph in graphs if graph.attributes is not None and graph.nodes}
-        if len(widths) > 1:
-            raise ValueError(f"the nodes of all graphs need equally many attributes, but there are {sorted(widths)}")
-        some = [graph.attributes for graph in graphs if graph.attributes is not None and graph.nodes]
-        attributes = np.concatenate(some) if some else None
-    return Graphs.of_edges(starts, edges, edge_labels, node_labels, attributes)
-
-
-def _read(graph: Any, i: int) -> _One:
-    if _is_sample(graph):
-        return _unpacked(graph.alone())
-    if _is_networkx(graph):
-        return _networkx(graph, i)
-    if not (isinstance(graph, (tuple, list, np.ndarray)) or sp.issparse(graph)):
-        raise TypeError(f"graph {i} is a {type(graph).__name__}; {WAYS}")
-    given = graph if isinstance(graph, tuple) else (graph,)
-    if not 1 <= len(given) <= 3:
-        raise ValueError(f"graph {i} is a tuple of {len(given)}; {WAYS}")
-    what, labels, edge_labels = (*given, None, None)[:3]
-    if not _is_matrix(what):
-        return _edges(what, labels, edge_labels, i)
-    if edge_labels is not None:
-        raise ValueError(f"graph {i} has labels of edges beside an adjacency matrix; give a list of edges")
-    return _adjacency(what, labels, i)
-
-
-def _is_matrix(what: Any) -> bool:
-    """Whether it is to be an adjacency matrix; what has two columns and is not square is a list of edges."""
-    return sp.issparse(what) or (
-        isinstance(what, np.ndarray) and what.ndim == 2 and (what.shape[1] != 2 or len(what) == 2)
-    )
-
-
-def _unpacked(one: Any) -> _One:
-    n = len(one.node_labels)
-    source = np.repeat(np.arange(n), np.diff(one.arcs))
-    once = source <= one.neighbours
-    edges = np.stack([source, one.neighbours.astype(np.int64)], axis=1)[once]
-    edge_labels = [one.edge_vocabulary[k] for k in one.arc_labels[once]] if one.edge_vocabulary != UNLABELLED else None
-    node_labels = [one.node_vocabulary[k] for k in one.node_labels] if one.node_vocabulary != UNLABELLED else None
-    return _One(n, edges, edge_labels, node_labels, one.attributes)
-
-
-def _networkx(graph: Any, i: int) -> _One:
-    if graph.is_directed():
-        raise ValueError(f"graph {i} is directed, and the kernels compare undirected graphs; use graph.to_undirected()")
-    place = {node: k for k, node in enumerate(graph.nodes)}
-    edges = [(place[u], place[v]) for u, v in graph.edges()]
-    data = [values for _, _, values in graph.edges(data=True)]
-    labels = [values.get("label") for _, values in graph.nodes(data=True)]
-    edge_labels = [values.get("label") for values in data]
-    attributes = [values.get("attributes") for _, values in graph.nodes(data=True)]
-    return _One(
-        len(place),
-        np.array(edges, dtype=np.int64).reshape(-1, 2),
-        edge_labels if any(label is not None for label in edge_labels) else None,
-        labels if any(label is not None for label in labels) else None,
-        _table(attributes, i) if attributes and all(a is not None for a in attributes) else None,
-    )
-
-
-def _table(attributes: list[Any], i: int) -> Array:
-    try:
-        return np.array(attributes, dtype=np.float64).reshape(len(attributes), -1)
-    except (TypeError, ValueError):
-        raise ValueError(f"the `attributes` of the nodes of graph {i} must be equally many numbers each") from None
-
-
-def _adjacency(matrix: Any, labels: Any, i: int) -> _One:
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(
-            f"the adjacency matrix of graph {i} must be square (or have two columns, to be a list of edges), but its "
-            f"shape is {matrix.shape}"
-        )
-    dense = isinstance(matrix, np.ndarray)
-    edges = _native.edges(np.asarray(matrix, dtype=np.float64)) if dense else _joined(matrix)
-    if edges is None:
-        raise ValueError(f"the adjacency matrix of graph {i} is not symmetric; the kernels compare undirected graphs")
-    n = matrix.shape[0]
-    return _One(n, edges, None, _labels(labels, n, "nodes", i))
-
-
-def _joined(matrix: Any) -> NDArray[np.int64] | None:
-    """What ``_native.edges`` returns, for a sparse matrix."""
-    if (matrix != matrix.T).sum():
+def stacked(tables: Sequence[Array | None], sizes: Sequence[int], what: str) -> Array | None:
+    """The attributes of several graphs, of so many nodes or edges each; None unless all that have any know them."""
+    some = [table for table, size in zip(tables, sizes, strict=True) if size]
+    known = [table for table in some if table is not None]
+    if not known or len(known) < len(some):
         return None
-    source, target = matrix.nonzero()
-    once = source <= target
-    return np.stack([source[once], target[once]], axis=1).astype(np.int64)
-
-
-def _edges(pairs: Any, labels: Any, edge_labels: Any, i: int) -> _One:
-    try:
-        values = np.array([(u, v) for u, v in pairs]).reshape(-1, 2)
-        with np.errstate(invalid="ignore"):
-            edges = np.rint(values).astype(np.int64)
-    except (TypeError, ValueError):
-        raise ValueError(f"the edges of graph {i} are no list of pairs of positions; {WAYS}") from None
-    broken = np.flatnonzero(~(edges == values).all(axis=1))
-    if len(broken):
-        raise ValueError(
-            f"graph {i} has the edge {tuple(values[broken[0]].tolist())}, but nodes are named by their positions, "
-            "which are whole numbers"
-        )
-    n = int(edges.max(initial=-1)) + 1 if labels is None else len(labels)
-    low, high = int(edges.min(initial=0)), int(edges.max(initial=-1))
-    if low < 0 or high >= n:
-        outside = low if low < 0 else high
-        raise ValueError(f"graph {i} has an edge to node {outside}, but its nodes are 0 to {n - 1}")
-    return _One(n, edges, _labels(edge_labels, len(edges), "edges", i), _labels(labels, n, "nodes", i))
-
-
-def _labels(labels: Any, n: int, what: str, i: int) -> list[Any] | None:
-    if labels is None:
-        return None
-    values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    if len(values) != n:
-        raise ValueError(f"graph {i} has {n} {what} but {len(values)} labels of {what}")
-    return values
+    widths = {table.shape[1] for table in known}
+    if len(widths) > 1:
+        raise ValueError(f"the {what} of all graphs need equally many attributes, but there are {sorted(widths)}")
+    return np.concatenate(known)

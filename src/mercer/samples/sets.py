@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
-from mercer.samples.graphs import Graphs, as_graphs, is_graph
-from mercer.samples.structured import items_of, ranges
+from mercer.samples.graph_forms import as_graphs, is_graph
+from mercer.samples.graphs import Graphs
+from mercer.samples.structured import appended, items_of, ranges
 
 
 class Sets(Samples):
@@ -41,6 +42,11 @@ class Sets(Samples):
     def take(self, index: NDArray[np.int64]) -> Sets:
         members, starts = ranges(self.starts, index)
         return Sets(self.members.take(members), starts)
+
+    def joined(self, other: Samples) -> Samples:
+        if not isinstance(other, Sets):
+            return super().joined(other)
+        return Sets(self.members.joined(other.members), appended(self.starts, other.starts))
 
     def fingerprint(self) -> Hashable:
         return self.members.fingerprint(), self.starts.tobytes()

@@ -130,6 +130,11 @@ def ranges(starts: NDArray[np.int64], index: NDArray[np.int64]) -> tuple[NDArray
     return np.repeat(starts[index], lengths) + within, ends
 
 
+def appended(starts: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The offsets of some samples and then of others."""
+    return np.concatenate([starts, starts[-1] + more[1:]])
+
+
 def coded(labels: Iterable[Hashable]) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     """Numbers of labels in the order in which they first occur, and the labels by number."""
     given = list(labels)
@@ -146,6 +151,14 @@ def recoded(numbers: NDArray[np.int32], labels: tuple[Any, ...], target: tuple[A
         return numbers
     known = {label: i for i, label in enumerate(target)}
     return np.array([known.get(label, -1) for label in labels] + [-1], dtype=np.int32)[numbers]
+
+
+def merged(
+    ours: tuple[NDArray[np.int32], tuple[Any, ...]], theirs: tuple[NDArray[np.int32], tuple[Any, ...]]
+) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
+    """Numbers of labels and then those of others, in one numbering."""
+    vocabulary = tuple(dict.fromkeys((*ours[1], *theirs[1])))
+    return np.concatenate([ours[0], recoded(*theirs, vocabulary)]), vocabulary
 
 
 def plain(numbers: NDArray[np.int32], labels: tuple[Any, ...]) -> tuple[bytes, tuple[Any, ...]]:

@@ -14,7 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.samples.structured import Sample, Structured, coded, items_of, memory, plain, ranges, recoded, together
+from mercer.samples.base import Samples
+from mercer.samples.structured import (
+    Sample,
+    Structured,
+    appended,
+    coded,
+    items_of,
+    memory,
+    merged,
+    plain,
+    ranges,
+    recoded,
+    together,
+)
 
 Offsets = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -57,6 +70,18 @@ class Trees(Structured):
         nodes, starts = ranges(self.starts, index)
         which, child_starts = ranges(self.child_starts, nodes)
         return Trees(starts, child_starts, self.children[which], self.labels[nodes], self.vocabulary)
+
+    def joined(self, other: Samples) -> Samples:
+        if not isinstance(other, Trees):
+            return super().joined(other)
+        labels, vocabulary = merged((self.labels, self.vocabulary), (other.labels, other.vocabulary))
+        return Trees(
+            appended(self.starts, other.starts),
+            appended(self.child_starts, other.child_starts),
+            np.concatenate([self.children, other.children]),
+            labels,
+            vocabulary,
+        )
 
     @cached_property
     def native(self) -> _native.Trees:
