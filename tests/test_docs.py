@@ -1,6 +1,7 @@
 """The documentation is run: its Python blocks, what they say they print, the files it names, and the examples."""
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -48,6 +49,15 @@ def test_files_exist(page):
     missing = [name for name in LINK.findall(text) if not (page.parent / name).exists()]
     missing += [name for name in NAMED.findall(text) if not (ROOT / name).exists()]
     assert not missing
+
+
+def test_the_table_of_learnt_metrics_is_that_of_the_results():
+    text = (ROOT / "docs" / "inspection.md").read_text(encoding="utf-8")
+    rows = json.loads((ROOT / "benchmarks" / "results" / "metric.json").read_text(encoding="utf-8"))["rows"]
+    assert len(rows) == 6
+    for row in rows:
+        means = [100 * sum(row[side]) / len(row[side]) for side in ("isotropic", "learnt")]
+        assert f"| {row['name']} | {means[0]:.2f} | {means[1]:.2f} |" in text
 
 
 def test_examples_of_the_readme_are_short():

@@ -155,6 +155,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     // (q * row panels + p) * mr * nr; or all of them in one place, if none is needed again. A finished tile is written
     // out at once, while the next is summed.
     void compute(const Strip<T>& rows, Chosen which, Index base, Index j1, const Target& target) const {
+        poll(); // the first row of blocks may touch all of a new matrix, which takes seconds
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);

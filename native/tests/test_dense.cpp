@@ -6,8 +6,10 @@
 #include "naive.hpp"
 #include "threads/pool.hpp"
 
+#include <chrono>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 using namespace mercer;
 
@@ -193,6 +195,24 @@ template <class T> static void zeros_are_left_out(Pair pair, double origin, bool
     }
 }
 
+// The hook is asked before every block, not after a row of them: the first touches all of a new matrix.
+static void stops_within_a_row_of_blocks() {
+    check::context = "interrupted";
+    set_thread_count(1);
+    const Index n = 1000;
+    const std::vector<double> x(std::size_t(n), 1.0);
+    const auto source = naive::dense(x, n, 1);
+    const auto pairs = bind_dense(source, source, Formula{Pair::dot, {}, 0.0}, Frame{});
+    std::vector<double> out(std::size_t(n * n), -7.0);
+    set_interrupt_hook([] { return true; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(60)); // so that it is asked
+    CHECK_THROWS(Interrupted, pairs->fill_symmetric(out.data(), n));
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    CHECK_THROWS(Interrupted, pairs->fill(nullptr, 0, n, 0, n, out.data(), n));
+    set_interrupt_hook(nullptr);
+    CHECK(out == std::vector<double>(out.size(), -7.0)); // nothing was begun
+}
+
 template <class T> static void all() {
     for (Pair pair : naive::pairs()) {
         set_thread_count(2);
@@ -224,6 +244,7 @@ int main() {
         select_instruction_set(set->name);
         all<float>();
         all<double>();
+        stops_within_a_row_of_blocks();
     }
     CHECK_THROWS(std::invalid_argument, select_instruction_set("none"));
     return check::finish();

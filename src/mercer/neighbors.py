@@ -83,7 +83,9 @@ class ByKernel:
 
     @cached_property
     def diagonal(self) -> Vector:
-        return np.ascontiguousarray(self.kernel.diag_of(self.samples.astype(np.float64)), dtype=np.float64)
+        gram = self.kernel.gram(self.samples, budget=0).exact
+        gram.check_finite()
+        return np.ascontiguousarray(gram.diag())
 
     @cached_property
     def prepared(self) -> Pairs:

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import scale
 
 from mercer import SVC, Expansion, KernelRidge, LinearSVC, NuSVC
-from mercer.inspection import margins
+from mercer.inspection import margins, support_report
 from mercer.kernels import Gaussian, Linear
 
 X, y = load_iris(return_X_y=True)
@@ -111,6 +111,10 @@ def test_the_summary_says_it_all():
     assert len(lines) == 7
     assert "1 against 2" in lines[5]
     assert "5 on the wrong side" in lines[5]
+    machine = SVC().fit(two, side)  # what is on the margin up to its tolerance is not short of it
+    (problem,) = support_report(machine, two).problems
+    assert problem.free > 0
+    assert f" {problem.at_bound} short of the margin" in str(margins(machine, two, side))
     many = np.arange(30) % 10
     assert "... and 33 more" in str(margins(SVC().fit(X[:30], many), X[:30], many))
 
@@ -119,7 +123,7 @@ def test_what_has_no_margins_is_refused():
     machine = SVC().fit(two, side)
     with pytest.raises(TypeError, match="tells no classes apart"):
         margins(KernelRidge().fit(X, y), X, y)
-    with pytest.raises(ValueError, match="none of the model's classes"):
+    with pytest.raises(ValueError, match=r"y holds \d, which is none of the model's classes"):
         margins(machine, X, y)
     with pytest.raises(ValueError, match="100 samples but y has 99"):
         margins(machine, two, side[:-1])

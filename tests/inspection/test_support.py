@@ -157,6 +157,8 @@ def test_influence_on_ridge_regression_is_exact(bias, weighted, search):
         change = (machine.predict(data[i : i + 1]) - without.predict(data[i : i + 1]))[0]
         found = [problem.influence[problem.rows == i][0] for problem in report.problems]
         np.testing.assert_allclose(found, change, rtol=1e-7)
+    for problem, line in zip(report.problems, str(report).splitlines()[2:], strict=True):
+        assert f" {np.abs(problem.influence).max():.2g} " in line
 
 
 def test_influence_is_unknown_where_nothing_can_be_left_out():

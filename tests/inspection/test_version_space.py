@@ -58,8 +58,10 @@ def test_on_an_arc_the_two_centres_are_one():
 def test_in_the_space_of_a_kernel():
     ring = np.array([[0.0, 0], [2, 0], [0, 2], [-2, 0], [0, -2]])
     labels = [1, 0, 0, 0, 0]
-    with pytest.raises(NotSeparableError, match="richer kernel"):
+    with pytest.raises(NotSeparableError, match="the version space is empty; use a richer kernel"):
         version_space(ring, labels)
+    with pytest.raises(NotSeparableError, match="the version space is empty"):
+        version_space(X, np.random.default_rng(0).permutation(y))
     space = version_space(ring, labels, Gaussian(1.0), samples=500)
     assert space.dimension == 5
     assert (space.svm(ring) > 0).tolist() == [True, False, False, False, False]

@@ -1,6 +1,7 @@
 """BasisRidge: the closed form, its dual, the pseudo-inverse, the smoother, and the lasso to its stated gap."""
 
 import pickle
+import threading
 
 import numpy as np
 import pandas as pd
@@ -253,3 +254,16 @@ def test_ctrl_c(penalty):
     many = np.random.default_rng(0).standard_normal((3000, 60))
     machine = BasisRidge(PolynomialBasis(2), penalty=penalty, alpha=1e-3, tol=1e-15, max_iter=10**6)
     assert interrupted(lambda: machine.fit(many, np.sin(many[:, 0]))) < 2  # of two threads, one of which is left behind
+
+
+def test_basis_functions_of_many_rows_leave_this_thread_free_to_hear_ctrl_c():
+    seen = []
+
+    def phi(rows):
+        seen.append(threading.current_thread() is threading.main_thread())
+        return rows
+
+    BasisRidge(phi).fit(X, y)
+    BasisRidge(phi).fit(np.tile(X, (20, 1)), np.tile(y, 20))
+    assert seen[0]
+    assert not seen[-1]

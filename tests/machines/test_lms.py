@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -252,6 +253,45 @@ def test_many_samples_are_learned_in_float32_as_far_as_that_goes(tol, monkeypatc
     assert machine.certificate_.dual <= least <= machine.certificate_.primal + 1e-12 * least
     plain = KernelLMS(Gaussian(1.0), alpha=0.1, tol=tol, precondition=0).fit(many, targets)
     assert machine.n_iter_ < 0.5 * plain.n_iter_
+
+
+def test_the_matrix_in_float32_is_gone_when_that_in_float64_comes(monkeypatch):
+    kept, held = [], Gram.held
+
+    def watched(gram):
+        assert not any(matrix() is not None for matrix in kept)
+        matrix = held(gram)
+        assert matrix is not gram
+        kept.append(weakref.ref(matrix))
+        return matrix
+
+    monkeypatch.setattr(Gram, "held", watched)
+    many = np.random.default_rng(0).standard_normal((2100, 3))
+    KernelLMS(Gaussian(1.0), alpha=0.1, tol=1e-7).fit(many, np.sin(many).sum(axis=1))
+    assert len(kept) == 2
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_an_interrupt_certifies_nothing_that_is_known_in_float32_only(last, monkeypatch):
+    many = np.random.default_rng(0).standard_normal((2100, 3))
+    targets, kernel, seen, product = np.sin(many).sum(axis=1), Gaussian(1.0), [], spaces.product
+
+    def interrupted(pairs, v):
+        seen.append(pairs.dtype.name)
+        if seen.count("float64" if last else "float32") == 5:
+            raise KeyboardInterrupt
+        return product(pairs, v)
+
+    monkeypatch.setattr(spaces, "product", interrupted)
+    machine = KernelLMS(kernel, alpha=0.1, tol=1e-9, precondition=0)
+    with pytest.raises(SolverInterrupted):
+        machine.fit(many, targets)
+    assert len(machine.errors_) == machine.certificate_.iterations > 0
+    assert not machine.certificate_.converged
+    a, K = machine.dual_coef_, kernel(many)
+    primal = np.sum((targets - K @ a) ** 2) / 0.2 + a @ K @ a / 2
+    assert machine.certificate_.primal == (pytest.approx(primal, rel=1e-12) if last else np.inf)
+    assert np.isfinite(machine.certificate_.gap) == last
 
 
 @pytest.mark.parametrize("settings", [{"precondition": 1}, {"cache_size": 1e-5}], ids=["one", "no memory"])

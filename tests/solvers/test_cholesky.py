@@ -6,12 +6,21 @@ import time
 
 import numpy as np
 import pytest
-from scipy.linalg import LinAlgWarning
+from scipy.linalg import LinAlgWarning, lapack
 
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.problem import hinge, squared
 from mercer.solvers import Cholesky
-from mercer.solvers.lapack import NotPositiveDefiniteError, eigh, factorize, interruptible, invert
+from mercer.solvers.lapack import (
+    COLUMNS,
+    NotPositiveDefiniteError,
+    by_columns,
+    eigh,
+    factorize,
+    interruptible,
+    invert,
+    reciprocal_condition,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 5))
@@ -134,6 +143,41 @@ def test_long_calls_hear_ctrl_c():
         signal.signal(signal.SIGINT, before)
         release.set()
     assert time.perf_counter() - start < 10
+
+
+def test_columns_are_treated_some_at_a_time():
+    B, seen = rng.standard_normal((5, 2 * COLUMNS + 3)), []
+    A = rng.standard_normal((5, 5))
+
+    def call(some):
+        seen.append(some.shape[1])
+        return A @ some
+
+    np.testing.assert_allclose(by_columns(call, B), A @ B, rtol=1e-13, atol=1e-13)
+    assert seen == [COLUMNS, COLUMNS, 3]
+
+
+def test_many_targets_are_as_good_as_one_at_a_time():
+    targets = np.sin(X[:, :1] + np.arange(2 * COLUMNS + 3))
+    gram = Gaussian(2.0).gram(X)
+    together = Cholesky(tol=1e-10).solve(gram, squared(targets, 0.1, bias=True))
+    for j in (0, COLUMNS, 2 * COLUMNS + 2):
+        alone = Cholesky(tol=1e-10).solve(gram, squared(targets[:, j], 0.1, bias=True))
+        np.testing.assert_allclose(together.coefficients[:, j], alone.coefficients, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [3, 600])  # in this thread, and in another
+def test_the_condition_is_that_of_lapack(rows):
+    G = rng.standard_normal((rows, rows))
+    A = G @ G.T + 1e-3 * np.eye(rows)
+    norm = np.abs(A).sum(axis=0).max()
+    factor = A.copy()
+    factorize(factor)
+    found = reciprocal_condition(factor, norm)
+    assert found == pytest.approx(lapack.dpocon(np.linalg.cholesky(A).T, norm, uplo="U")[0], rel=1e-6)
+    assert found == pytest.approx(1 / np.linalg.cond(A, 1), rel=0.9)
+    with pytest.raises(ValueError, match="C-ordered float64"):
+        reciprocal_condition(factor.astype(np.float32), norm)
 
 
 def test_errors_of_long_calls_come_through():

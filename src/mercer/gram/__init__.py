@@ -86,11 +86,17 @@ class Gram:
 
     @cached_property
     def _diagonal(self) -> Array:
-        return self.kernel.diag_of(self.samples).astype(self.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            return self.kernel.diag_of(self.samples).astype(self.dtype, copy=False)
 
     def diag(self) -> Array:
         """k(x_i, x_i) for every sample."""
         return self._diagonal.copy()
+
+    def check_finite(self) -> None:
+        """Refuses samples so large that k(x, x), which bounds the other entries of a PSD kernel, overflows."""
+        if not np.isfinite(self._diagonal).all():
+            raise ValueError(f"{self.kernel} is not finite on these samples in {self.dtype}; scale the data first")
 
     def __matmul__(self, V: Any) -> Array:
         """K @ V for a vector or matrix V, streamed in blocks of a few megabytes."""

@@ -20,6 +20,8 @@ from mercer.samples.base import Array
 NAMED = 5
 #: How many hyperplanes the summary describes; a machine of many classes has hundreds.
 LINES = 12
+#: Slack that the summary counts; less is left to examples on the margin by machines of the usual tolerance.
+NOTICED = 2e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +68,10 @@ class Margins:
         norms, widths, margins_ = (np.atleast_1d(v) for v in (self.norm, self.width, self.margin))
         lines = [f"{self.machine} on {len(functional)} samples: {len(self.contests)} hyperplane(s)"]
         for c, contest in enumerate(self.contests[:LINES]):
-            wrong, short, total = (functional[:, c] < 0).sum(), (slack[:, c] > 0).sum(), np.nansum(slack[:, c])
+            wrong, short, total = (functional[:, c] < 0).sum(), (slack[:, c] > NOTICED).sum(), np.nansum(slack[:, c])
             lines.append(
                 f"  {contest}: |w| {norms[c]:.4g}, width 2/|w| {widths[c]:.4g}, smallest geometric margin "
-                f"{margins_[c]:.4g}; {wrong} on the wrong side, {short} short of the margin by {total:.4g}"
+                f"{margins_[c]:.4g}; {wrong} on the wrong side, {short} short of the margin, by {total:.4g} in all"
             )
             lines.append(f"    hardest rows: {', '.join(map(str, self.hardest(contest=c))) or 'none'}")
         if len(self.contests) > LINES:
@@ -98,14 +100,16 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     (array([2., 1., 1., 3.]), 2.0, array([1, 2], dtype=int32))
     >>> print(seen)
     SVC on 4 samples: 1 hyperplane(s)
-      1 against 0: |w| 1, width 2/|w| 2, smallest geometric margin 1; 0 on the wrong side, ...
+      1 against 0: |w| 1, width 2/|w| 2, smallest geometric margin 1; 0 on the wrong side, 0 short of the margin, ...
         hardest rows: 1, 2
     """
     contests = contests_of(model)
     labels = np.asarray(column_or_1d(y))
     known = np.isin(labels, model.classes_)
     if not known.all():
-        raise ValueError(f"y holds {labels[~known][0]!r}, which is none of the model's classes {model.classes_}")
+        raise ValueError(
+            f"y holds {labels[~known].tolist()[0]!r}, which is none of the model's classes {model.classes_}"
+        )
     values, norm = _values(model, X)
     if len(values) != len(labels):
         raise ValueError(f"X has {len(values)} samples but y has {len(labels)} labels")

@@ -59,6 +59,13 @@ class Support:
     #: How many samples may be misclassified if each is left out in turn, at most.
     left_out_errors: int | None
 
+    @property
+    def left_out(self) -> str:
+        """What leaving one sample out can do, in a word: the most errors, else the largest change of f, if known."""
+        if self.left_out_errors is not None:
+            return f"<= {self.left_out_errors}"
+        return "" if self.influence is None or not len(self.influence) else f"{np.abs(self.influence).max():.2g}"
+
 
 @dataclass(frozen=True, eq=False)
 class SupportReport:
@@ -100,7 +107,7 @@ class SupportReport:
                 p.at_bound,
                 "?" if p.essential is None else len(p.essential),
                 "" if p.refit_error is None else f"{p.refit_error:.1e}",
-                "" if p.left_out_errors is None else f"<= {p.left_out_errors}",
+                p.left_out,
             ]
             near = ", ".join(f"{row} ({d:.2g})" for row, d in zip(p.preimages, p.distances, strict=True))
             lines.append("  ".join([f"{p.name:{width}}", *(f"{cell:>9}" for cell in cells), f"   {near}"]))
@@ -125,7 +132,7 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
 
     With the training data ``X``, pre-images are sought among all of it and R is that of all of it, as the bound needs;
     else both look at the support vectors only. In the table, "refit" is the relative change of w and "left out" the
-    largest number of leave-one-out errors.
+    largest number of leave-one-out errors, or of ridge regression the largest change of f(x_i) if x_i is left out.
 
     References
     ----------

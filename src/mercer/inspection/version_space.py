@@ -193,10 +193,10 @@ def version_space(
 def inscribed(K: Vector, sign: Vector, walls: Vector) -> Vector:
     """The unit vector with the largest min_i <walls_i, w>: the direction of their convex hull's point nearest to 0.
 
-    minimise 1/2 a' (yy' K) a   subject to  sum a = 1, a >= 0
+    minimise 1/2 a' (yy' K) a   subject to  sum a = 1, 0 <= a <= 1
     """
     gram = Precomputed().gram(K * np.outer(sign, sign))
-    (solution,) = SMO(tol=1e-9).solve(gram, [Problem(np.zeros(len(K)), lower=0.0, total=1.0)])
+    (solution,) = SMO(tol=1e-9).solve(gram, [Problem(np.zeros(len(K)), lower=0.0, upper=1.0, total=1.0)])
     nearest = solution.coefficients @ walls
     size = float(np.linalg.norm(nearest))
     if size < NO_MARGIN or (walls @ nearest).min() < NO_MARGIN * size:

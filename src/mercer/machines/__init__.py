@@ -12,7 +12,8 @@ from mercer.machines.neighbors import KernelNeighborsClassifier, KernelNeighbors
 from mercer.machines.novelty import OneClassSVM
 from mercer.machines.perceptron import KernelPerceptron, Perceptron
 from mercer.machines.regress import SVR, NuSVR
-from mercer.machines.ridge import KernelRidge, KernelRidgeCV
+from mercer.machines.ridge import KernelRidge
+from mercer.machines.ridge_cv import KernelRidgeCV
 from mercer.machines.singular import KernelSVD
 
 __all__ = [

@@ -20,6 +20,7 @@ from mercer.kernels import FeatureMap, Map, PolynomialBasis
 from mercer.machines.base import Stages, penalty_of
 from mercer.problem import Vector
 from mercer.samples import Features, Vectors
+from mercer.solvers.lapack import interruptible
 from mercer.solvers.least_squares import Design
 
 
@@ -159,7 +160,8 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEst
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
         kernel = FeatureMap(PolynomialBasis(3) if self.basis is None else self.basis).resolve_own(Vectors(X[kept]))
         stages.begin(f"basis functions of {len(kept)} rows")
-        design = Design.of(kernel.features(X[kept]), weight[kept], bias=not self.penalize_bias)
+        free = not self.penalize_bias
+        design = interruptible(lambda: Design.of(kernel.features(X[kept]), weight[kept], bias=free), len(kept))
         columns = targets[kept].reshape(len(kept), -1)
         alpha = penalty_of(self.alpha, targets)
         if self.penalty == "l1":

@@ -224,7 +224,7 @@ class LMS(LeastMeanSquares):
         How far from the optimum of ridge regression it ended, in float64; ``primal`` is that of ``KernelRidge``, the
         objective divided by alpha, and ``violation`` the range of its slopes in single coefficients. ``converged``
         means what ``tol`` says. Without a penalty it is the objective itself, and the bound of its minimum is 0. After
-        Ctrl-C it is of the last pass that was looked at, in the precision of the data.
+        Ctrl-C it is of the last pass that was looked at, or infinite if that was in float32: nothing was certified.
     errors_, validation_errors_ : ndarray of shape (n_iter_,)
         The mean squared error after every pass, of the training samples and, if some were, of those held out.
     step_, largest_step_ : float

@@ -167,7 +167,9 @@ class MahalanobisLearner(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"a metric is learnt from at least 2 classes, but y has one class: {self.classes_[0]!r}")
+            raise ValueError(
+                f"a metric is learnt from at least 2 classes, but y has one class: {self.classes_.tolist()[0]!r}"
+            )
         if self.rank is not None and self.rank > X.shape[1]:
             raise ValueError(f"rank is {self.rank}, but X has only {X.shape[1]} features; rank=None keeps them all")
         with threadpool_limits(1, user_api="blas"):  # small matrices; and rounding must not decide what is chosen

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from mercer.gram import Gram
 from mercer.likelihood import Likelihood
 from mercer.problem import Vector
-from mercer.solvers.certificate import Solution
-from mercer.solvers.newton import UNKNOWN, Newton, spanning
+from mercer.solvers.certificate import UNKNOWN, Solution
+from mercer.solvers.newton import Newton, spanning
 from mercer.solvers.smo import SolverInterrupted
 
 #: A round chooses at least so many samples, ...

@@ -44,6 +44,10 @@ class Certificate:
         )
 
 
+#: What is known before anything was computed in float64.
+UNKNOWN = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Coefficients and bias with their certificate; with several outputs, a column, a bias and a certificate each.

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgWarning, blas, cho_solve, lapack
+from scipy.linalg import LinAlgWarning, blas, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import Solution, certify
-from mercer.solvers.lapack import NotPositiveDefiniteError, eigh, factorize
+from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh, factorize, reciprocal_condition
 from mercer.solvers.stages import Begin, silent
 
 #: A ridge so many times as large as K, and as the smallest, is far beyond them.
@@ -176,12 +176,11 @@ class System:
     """K + diag(ridge) in memory: its factor in the lower triangle, K itself in the upper one and ``diagonal``."""
 
     def __init__(self, gram: Gram, begin: Begin = silent) -> None:
+        gram.check_finite()
         begin(f"matrix of {len(gram)} samples in {gram.dtype}")
         self.gram = gram
         self.matrix = gram.to_dense()
         self.diagonal = self.matrix.diagonal().copy()
-        if not np.isfinite(self.diagonal).all():
-            raise ValueError(f"{gram.kernel} is not finite on these samples in {self.dtype}; scale the data first")
         self.valid = gram.kernel.validity == "psd"
         self.factored = False
 
@@ -216,7 +215,8 @@ class System:
 
         def solve(b: Vector) -> Vector:
             right = (b * units[:, None]).astype(K.dtype)
-            return np.asarray(cho_solve((K.T, False), right, check_finite=False) * units[:, None], dtype=np.float64)
+            found = by_columns(lambda some: cho_solve((K.T, False), some, check_finite=False), right)
+            return np.asarray(found * units[:, None], dtype=np.float64)
 
         return solve
 
@@ -237,9 +237,9 @@ class System:
         eps = float(np.finfo(np.float64).eps)
         # A PSD kernel's eigenvalues exceed the smallest ridge, which often settles the matter at no cost.
         if not (self.valid and norm * len(self.matrix) * eps <= lowest):
-            reciprocal, _ = lapack.dpocon(self.matrix.T, norm, uplo="U")
+            reciprocal = reciprocal_condition(self.matrix, norm)
             if not reciprocal >= eps:  # NaN included
-                raise NotPositiveDefiniteError(f"condition number about {1 / max(float(reciprocal), 1e-300):.1e}")
+                raise NotPositiveDefiniteError(f"condition number about {1 / max(reciprocal, 1e-300):.1e}")
 
     def rounding(self, a: Vector) -> float:
         """The error to be expected in K a, by rounding alone; in float32 none is forgiven, float64 is the remedy."""
@@ -254,7 +254,7 @@ class System:
         """K a in float64: from the untouched triangle if that is float64, else computed anew."""
         if self.dtype != np.float64:
             return np.asarray(self.gram.exact @ a)
-        result = blas.dsymm(1.0, self.matrix.T, np.asfortranarray(a), lower=1)
+        result = by_columns(lambda some: blas.dsymm(1.0, self.matrix.T, np.asfortranarray(some), lower=1), a)
         return np.asarray(result + (self.diagonal - self.matrix.diagonal())[:, None] * a)
 
     def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector:

@@ -55,6 +55,7 @@ class Operator:
 
     def __init__(self, gram: Gram) -> None:
         self.source = gram.exact
+        self.source.check_finite()
         # What float32 can do is done by ``single``, and this one is used for a pass or two.
         self.gram = self.source if self.source.pairs.fits_single() else self.source.held()
 

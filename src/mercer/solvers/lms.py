@@ -28,7 +28,7 @@ float64, and if that is not close enough, the descent goes on from there in floa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, cast
 
@@ -36,7 +36,7 @@ import numpy as np
 
 from mercer.kernels.leaf import TINY
 from mercer.problem import Vector
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import UNKNOWN, Certificate, Solution
 from mercer.solvers.lanczos import spectrum_ends
 from mercer.solvers.pace import Nystrom
 from mercer.solvers.smo import SolverInterrupted
@@ -87,13 +87,12 @@ class Target:
             return np.asarray(gap <= tol**2 * (self.weight @ self.y**2) / 2)
         return np.asarray(square <= tol**2 * first)
 
-    def certificates(
-        self, a: Vector, f: Vector, e: Vector, Ke: Vector, first: Vector, noise: float, iterations: int, tol: float
-    ) -> tuple[Certificate, ...]:
+    def certificates(self, seen: Seen, first: Vector, noise: float, tol: float) -> tuple[Certificate, ...]:
         """One for each output, of the objective divided by alpha if that is not 0, as ``mercer.problem`` has it.
 
         Without a penalty, a gradient that may be rounding alone is as short as any.
         """
+        a, f, e, Ke = seen.a, seen.f, seen.e, seen.Ke
         square = np.maximum(inner(e, Ke), 0.0)
         primal = (self.weight @ (self.y - f) ** 2 + self.alpha * inner(a, f)) / 2
         gap = self.gap(e, square)
@@ -102,9 +101,21 @@ class Target:
         violation = np.maximum(slopes.max(axis=0), 0) - np.minimum(slopes.min(axis=0), 0)
         unit = self.alpha or 1.0
         return tuple(
-            Certificate(p / unit, (p - g) / unit, g / unit, v / unit, iterations, good)
+            Certificate(p / unit, (p - g) / unit, g / unit, v / unit, seen.passes, good)
             for p, g, v, good in zip(*(x.tolist() for x in (primal, gap, violation, converged)), strict=True)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A point of a descent: coefficients, f = K a, e and K e, after how many passes, and whether all in float64."""
+
+    a: Vector
+    f: Vector
+    e: Vector
+    Ke: Vector
+    passes: int
+    precise: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +147,7 @@ class LMS:
     ``step=None`` chooses, as the module says. ``batch`` rows are used at a time, all if None. With held rows, it ends
     when their error has not fallen for ``patience`` passes, and returns to where that was least. ``progress`` is told
     the pass and its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the
-    descent to the point that was last looked at, certified by the products there are.
+    descent to the point that was last looked at, certified if its products are in float64.
 
     >>> import numpy as np
     >>> from mercer.solvers.spaces import Features
@@ -155,26 +166,29 @@ class LMS:
 
     def solve(self, space: Space, target: Target, landmarks: Positions | None = None) -> Descent:
         """The descent; with landmarks, rows of ``Coefficients``, at the pace that ``Nystrom`` makes of them."""
+        if not np.isfinite(space.diag()).all():
+            raise ValueError("k(x, x) is not finite on these samples; scale the data first")
         conjugate = self.batch is None and self.step is None
-        rough = space.single() if conjugate else space
+        stage = space.single() if conjugate else space
         pace = None
         if landmarks is not None:
-            pace = Nystrom(cast(Coefficients, rough), target.weight, target.alpha, landmarks)
+            pace = Nystrom(cast(Coefficients, stage), target.weight, target.alpha, landmarks)
         step, limit = (0.0, np.inf) if conjugate else self._step(space, target, pace)
         path = Path(self, target)
 
-        def descent(a: Vector, f: Vector, e: Vector, Ke: Vector, passes: int) -> Descent:
-            noise = rounding(np.float64, space.diag())
-            certificates = target.certificates(a, f, e, Ke, path.first, noise, passes, self.tol)
-            way = tuple(path.errors[:passes]), tuple(path.held[:passes])
-            return Descent(a, np.zeros(a.shape[1]), certificates, *way, step, limit, path.stopped)
+        def descent(seen: Seen) -> Descent:
+            certificates = (replace(UNKNOWN, iterations=seen.passes),) * seen.a.shape[1]
+            if seen.precise:
+                noise = rounding(np.float64, space.diag())
+                certificates = target.certificates(seen, path.first, noise, self.tol)
+            way = tuple(path.errors[: seen.passes]), tuple(path.held[: seen.passes])
+            return Descent(seen.a, np.zeros(seen.a.shape[1]), certificates, *way, step, limit, path.stopped)
 
         a, f = np.zeros_like(target.y), np.zeros_like(target.y)
         try:
-            for stage in (space,) if rough is space else (rough, space):
+            while True:
                 last = stage is space
-                path.begin(stage.rounding(), AIM * self.tol if last else max(AIM * self.tol, ROUGH), last=last)
-                pace = None if pace is None else pace.within(cast(Coefficients, stage))
+                path.begin(stage, AIM * self.tol if last else max(AIM * self.tol, ROUGH), last=last)
                 if self.batch is None:
                     self._whole(stage, target, pace, step, path, a, f)
                 else:
@@ -182,14 +196,16 @@ class LMS:
                 a = path.best
                 f = stage.exact(a)
                 e = target.gradient(a, f)
-                found = descent(a, f, e, stage.exact(e), len(path.errors))
-                if path.ended or all(certificate.converged for certificate in found.certificate):
-                    break
-            return found
+                path.seen = Seen(a, f, e, stage.exact(e), len(path.errors), True)
+                found = descent(path.seen)
+                if last or path.ended or all(certificate.converged for certificate in found.certificate):
+                    return found
+                stage = space  # and what the stage before has kept is forgotten before this one keeps anything
+                pace = None if pace is None else pace.within(cast(Coefficients, stage))
         except KeyboardInterrupt as interrupt:
             if path.seen is None:
                 raise
-            raise SolverInterrupted([descent(*path.seen)]) from interrupt
+            raise SolverInterrupted([descent(path.seen)]) from interrupt
 
     def _step(self, space: Space, target: Target, pace: Nystrom | None) -> tuple[float, float]:
         """The step, and the limit it must stay below."""
@@ -276,12 +292,11 @@ class Path:
         self.stopped = False
         self.first = np.zeros(target.y.shape[1])
         self.best = np.zeros_like(target.y)
-        #: a, f, e, K e, and after how many passes.
-        self.seen: tuple[Vector, Vector, Vector, Vector, int] | None = None
+        self.seen: Seen | None = None
 
-    def begin(self, noise: float, tol: float, *, last: bool) -> None:
-        """From here on e'Ke is known up to ``noise`` e'e, and ``tol`` to be reached; unless ``last``, more follows."""
-        self.noise, self.tol, self.last = noise, tol, last
+    def begin(self, space: Space, tol: float, *, last: bool) -> None:
+        """From here on products are this space's, and ``tol`` is to be reached; unless ``last``, more follows."""
+        self.noise, self.precise, self.tol, self.last = space.rounding(), space.precise, tol, last
 
     @property
     def ended(self) -> bool:
@@ -300,7 +315,7 @@ class Path:
         square = np.where(square > known, square, 0.0)
         if self.seen is None:
             self.first = square
-        self.seen = a, f, e, Ke, len(self.errors)
+        self.seen = Seen(a, f, e, Ke, len(self.errors), self.precise)
         gap = self.target.gap(e, square)
         near = bool(self.target.reached(gap, square, self.first, self.tol).all())
         self.stopped = near and self.last and self.target.held is not None

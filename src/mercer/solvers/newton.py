@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -27,8 +27,8 @@ from mercer.gram import Gram
 from mercer.likelihood import Curvature, Likelihood, probabilities
 from mercer.problem import Vector
 from mercer.samples.base import Array
-from mercer.solvers.certificate import Certificate, Solution
-from mercer.solvers.lapack import NotPositiveDefiniteError, factorize
+from mercer.solvers.certificate import UNKNOWN, Certificate, Solution
+from mercer.solvers.lapack import NotPositiveDefiniteError, factorize, interruptible
 from mercer.solvers.smo import Progress, SolverInterrupted
 
 #: The preconditioner takes all samples if they, times the outputs, are no more than this ...
@@ -39,8 +39,6 @@ LANDMARKS = 800
 FEWEST = 40
 #: Steps without a better violation after which the solver gives up: rounding leaves nothing to gain.
 PATIENCE = 10
-#: What is known before anything was computed.
-UNKNOWN = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
 
 
 class Operator(Protocol):
@@ -114,7 +112,7 @@ def spanning(rows: Vector, chosen: Array) -> tuple[Vector, Vector]:
         M = np.tril(M)
         if M.diagonal().min() ** 2 > 1e-14 * size:
             T = solve_triangular(M, np.eye(len(M)), lower=True, check_finite=False).T
-            return np.asarray(rows.T @ T), np.asarray(T)
+            return interruptible(partial(np.matmul, rows.T, T), rows.shape[1]), np.asarray(T)
     return np.zeros((rows.shape[1], 1)), np.zeros((len(chosen), 1))  # nothing like a kernel; no help, no harm
 
 
@@ -179,7 +177,7 @@ class Path:
 
     def begin(self, operator: Operator, start: Vector | None) -> None:
         """Takes up coefficients, whose sum is made zero, with this matrix."""
-        self.operator = operator
+        self.operator, self.certificate = operator, replace(UNKNOWN, iterations=self.steps)
         self.__dict__.pop("root", None)
         try:
             if start is not None:
@@ -212,7 +210,9 @@ class Path:
         self.certificate = Certificate(self.primal, dual, gap, violation, self.steps, bool(good))
 
     def solution(self) -> Solution:
-        return Solution(self.A, self.bias, self.certificate)
+        """Where the solve is. If that is in float32, nothing is certified."""
+        exact = self.operator.bits == 64
+        return Solution(self.A, self.bias, self.certificate if exact else replace(UNKNOWN, iterations=self.steps))
 
     def walk(self) -> None:
         """Newton steps until the violation is small enough, or no step helps."""

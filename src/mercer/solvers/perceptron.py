@@ -42,6 +42,10 @@ class Lesson:
     classes: int
     radius: float
 
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.radius):
+            raise ValueError("the largest k(x, x), R^2, is not finite on these samples; scale the data first")
+
     @property
     def outputs(self) -> int:
         return 1 if self.classes == 2 else self.classes

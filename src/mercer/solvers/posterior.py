@@ -18,7 +18,7 @@ from mercer.gram import Gram
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.solvers.cholesky import PANEL, System
-from mercer.solvers.lapack import NotPositiveDefiniteError, invert
+from mercer.solvers.lapack import COLUMNS, NotPositiveDefiniteError, invert
 
 
 class Posterior:
@@ -45,12 +45,12 @@ class Posterior:
         self.ones: Vector | None = solve(np.ones((len(ridge), 1))).ravel() if bias else None
 
     def variance(self, samples: Samples) -> Vector:
-        """The variance of f at these samples, a panel of them at a time."""
+        """The variance of f at these samples, some of them at a time."""
         kernel, samples = self.gram.kernel, samples.astype(np.float64)
         pairs = kernel.bind(samples, self.gram.samples)
         out = np.array(kernel.diag(samples))
-        for start in range(0, len(out), PANEL):
-            rows = slice(start, min(start + PANEL, len(out)))
+        for start in range(0, len(out), COLUMNS):
+            rows = slice(start, min(start + COLUMNS, len(out)))
             cross = pairs.block(rows, slice(0, len(self.gram)))
             if self.ones is not None:
                 out[rows] += (1 - cross @ self.ones) ** 2 / self.ones.sum()

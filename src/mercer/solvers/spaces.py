@@ -36,6 +36,10 @@ class Space(Protocol):
     def exact(self, v: Vector) -> Vector:
         """K v in float64."""
 
+    @property
+    def precise(self) -> bool:
+        """Whether ``product`` is in float64, too."""
+
     def diag(self) -> Vector:
         """k(x, x) of every row."""
 
@@ -85,8 +89,12 @@ class Coefficients:
     def product(self, v: Vector) -> Vector:
         return product(self.gram.pairs, v)
 
+    @property
+    def precise(self) -> bool:
+        return bool(self.source.dtype == np.float64)
+
     def exact(self, v: Vector) -> Vector:
-        return np.asarray((self.gram if self.source.dtype == np.float64 else self.given.exact) @ v)
+        return np.asarray((self.gram if self.precise else self.given.exact) @ v)
 
     def diag(self) -> Vector:
         return self.source.diag().astype(np.float64)
@@ -130,6 +138,10 @@ class Features:
 
     def product(self, v: Vector) -> Vector:
         return np.asarray(self.phi @ self.weights(v))
+
+    @property
+    def precise(self) -> bool:
+        return True
 
     def exact(self, v: Vector) -> Vector:
         return self.product(v)

@@ -21,7 +21,7 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.problem import Vector
 from mercer.solvers.cholesky import PANEL, System, rounding
-from mercer.solvers.lapack import NotPositiveDefiniteError, eigh
+from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh
 from mercer.solvers.stages import Begin, silent
 
 
@@ -47,10 +47,9 @@ class Spectral:
 
     @classmethod
     def of(cls, gram: Gram, weight: Vector, begin: Begin = silent) -> Spectral:
+        gram.exact.check_finite()
         begin(f"matrix of {len(gram)} samples in float64")
         K = gram.exact.to_dense()
-        if not np.isfinite(K.diagonal()).all():
-            raise ValueError(f"{gram.kernel} is not finite on these samples; scale the data first")
         root = np.sqrt(weight)
         if (weight != 1).any():
             K *= root[:, None]
@@ -69,7 +68,7 @@ class Spectral:
         """
         n, targets = y.shape
         at_once = max(1, n // targets)  # so that no temporary is larger than the eigenvectors
-        projected = self.vectors.T @ (self.root[:, None] * y)
+        projected = by_columns(self.vectors.T.__matmul__, self.root[:, None] * y)
         ones = self.vectors.T @ self.root
         for start in range(0, len(alphas), at_once):
             some = alphas[start : start + at_once]
@@ -79,9 +78,9 @@ class Spectral:
             inverse = shifted[0] / shifted  # the factor cancels in the residuals, and so nothing overflows
             precision = self._diagonal(inverse)
             filtered = (inverse[:, :, None] * projected[:, None, :]).reshape(n, -1)
-            a = self.root[:, None, None] * (self.vectors @ filtered).reshape(n, len(some), targets)
+            a = self.root[:, None, None] * by_columns(self.vectors.__matmul__, filtered).reshape(n, -1, targets)
             if bias:
-                column = self.root[:, None] * (self.vectors @ (inverse * ones[:, None]))  # G 1
+                column = self.root[:, None] * by_columns(self.vectors.__matmul__, inverse * ones[:, None])  # G 1
                 total = ones**2 @ inverse  # 1'G 1
                 precision -= column**2 / total
                 a -= column[:, :, None] * (a.sum(axis=0) / total[:, None])
