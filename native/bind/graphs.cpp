@@ -57,13 +57,14 @@ std::optional<nb::ndarray<nb::numpy, Index, nb::ndim<2>>>
 edges(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& matrix) {
     const Index n = Index(matrix.shape(0));
     if (Index(matrix.shape(1)) != n) throw std::invalid_argument("the matrix must be square");
+    const Index down = matrix.stride(0), right = matrix.stride(1);
     auto found = std::make_unique<std::vector<Index>>();
-    for (Index u = 0; u < n; ++u) {
-        const double *row = matrix.data() + u * matrix.stride(0), *column = matrix.data() + u * matrix.stride(1);
-        for (Index v = u; v < n; ++v) {
-            const double there = row[v * matrix.stride(1)];
-            if (!(there == column[v * matrix.stride(0)])) return std::nullopt;
-            if (there != 0) found->push_back(u), found->push_back(v);
+    found->reserve(std::size_t(4 * n)); // a tree has n - 1 edges, most graphs about as many
+    for (Index v = 0; v < n; ++v) { // what lies above the diagonal is in the cache when it is asked for
+        const double *row = matrix.data() + v * down, *column = matrix.data() + v * right;
+        for (Index u = 0; u <= v; ++u, row += right, column += down) {
+            if (!(*row == *column)) return std::nullopt;
+            if (*row != 0) found->push_back(u), found->push_back(v);
         }
     }
     nb::capsule owner(found.get(), [](void* p) noexcept { delete static_cast<std::vector<Index>*>(p); });

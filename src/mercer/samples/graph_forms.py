@@ -83,7 +83,7 @@ def _assembled(graphs: Sequence[_One]) -> Graphs:
     starts = np.concatenate([[0], np.cumsum(nodes)]).astype(np.int64)
     return Graphs.of_edges(
         starts,
-        np.concatenate([graph.edges + start for graph, start in zip(graphs, starts[:-1], strict=True)]),
+        np.concatenate([graph.edges for graph in graphs]) + np.repeat(starts[:-1], arcs)[:, None],
         _coded_labels([graph.edge_labels for graph in graphs], arcs, "edges"),
         _coded_labels([graph.node_labels for graph in graphs], nodes, "nodes"),
         stacked([graph.attributes for graph in graphs], nodes, "nodes"),
@@ -122,9 +122,9 @@ def _read(graph: Any, i: int) -> _One:
 
 def _is_matrix(what: Any) -> bool:
     """Whether it is to be an adjacency matrix; what has two columns and is not square is a list of edges."""
-    return sp.issparse(what) or (
-        isinstance(what, np.ndarray) and what.ndim == 2 and (what.shape[1] != 2 or len(what) == 2)
-    )
+    if isinstance(what, np.ndarray):
+        return what.ndim == 2 and (what.shape[1] != 2 or len(what) == 2)
+    return bool(sp.issparse(what))
 
 
 def _unpacked(one: Any) -> _One:
