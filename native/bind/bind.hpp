@@ -3,6 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
+// The exception that led to Interrupted, kept until it is raised where the work ends: the core may go on for a while,
+// to certify what it has, and must not do so with an exception set.
+void keep_interrupt(nanobind::object exception);
+nanobind::object take_interrupt();
+
 void bind_threads(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);

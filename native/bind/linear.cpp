@@ -1,5 +1,6 @@
 #include "solvers/linear.hpp"
 #include "bind/bind.hpp"
+#include "threads/pool.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
@@ -51,27 +52,36 @@ struct Task {
     }
 };
 
-template <class T> std::tuple<nb::ndarray<nb::numpy, double>, std::vector<Numbers>>
-run(const mercer::Source<T>& source, double constant, const Task& task, const mercer::linear::Options& options) {
+// Weights, one row per output, their certificates, and the exception of an interruption or None.
+using Found = std::tuple<nb::ndarray<nb::numpy, double>, std::vector<Numbers>, nb::object>;
+
+template <class T>
+Found run(const mercer::Source<T>& source, double constant, const Task& task, const mercer::linear::Options& options) {
     if (Index(task.target.shape(0)) != source.rows || Index(task.cost.shape(0)) != source.rows)
         throw std::invalid_argument("expected one target and one cost per row");
     const Index outputs = std::max<Index>(1, Index(task.outputs.shape(0)));
     const std::size_t width = std::size_t(source.columns) + 1;
     auto weights = std::make_unique<double[]>(std::size_t(outputs) * width);
     std::vector<Numbers> numbers;
-    {
+    std::vector<mercer::linear::Solution> solutions(static_cast<std::size_t>(outputs));
+    nb::object interrupt = nb::none();
+    try {
         nb::gil_scoped_release release;
         auto fill = [&](Index k) { return task.fill(k); };
-        auto solutions = mercer::linear::solve<T>(source, constant, outputs, fill, options);
-        for (std::size_t k = 0; k < solutions.size(); ++k) {
-            const auto& s = solutions[k];
-            std::copy(s.weights.begin(), s.weights.end(), weights.get() + k * width);
-            numbers.emplace_back(s.primal, s.dual, s.violation, s.iterations, s.converged);
-        }
+        mercer::linear::solve<T>(source, constant, fill, options, solutions);
+    } catch (const mercer::Interrupted&) {
+        for (const auto& s : solutions)
+            if (!s.certified) throw;
+        interrupt = take_interrupt();
+    }
+    for (std::size_t k = 0; k < solutions.size(); ++k) {
+        const auto& s = solutions[k];
+        std::copy(s.weights.begin(), s.weights.end(), weights.get() + k * width);
+        numbers.emplace_back(s.primal, s.dual, s.violation, s.iterations, s.converged);
     }
     double* data = weights.release();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-    return {nb::ndarray<nb::numpy, double>(data, {std::size_t(outputs), width}, owner), std::move(numbers)};
+    return {nb::ndarray<nb::numpy, double>(data, {std::size_t(outputs), width}, owner), std::move(numbers), interrupt};
 }
 
 // A function of Python's, or None, as the solvers call it: from any thread.
@@ -79,7 +89,13 @@ std::function<bool(const mercer::linear::Progress&)> reporter(const nb::object& 
     if (progress.is_none()) return {};
     return [&progress](const mercer::linear::Progress& p) {
         nb::gil_scoped_acquire gil;
-        return nb::cast<bool>(nb::bool_(progress(p.problem, p.iterations, p.violation, p.gap, p.active)));
+        try {
+            return nb::cast<bool>(nb::bool_(progress(p.problem, p.iterations, p.violation, p.gap, p.active)));
+        } catch (const nb::python_error& error) {
+            if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+            keep_interrupt(nb::borrow(error.value()));
+        }
+        throw mercer::Interrupted();
     };
 }
 

@@ -9,19 +9,40 @@ __attribute__((visibility("default"))) int mercer_get_num_threads() { return mer
 __attribute__((visibility("default"))) void mercer_set_num_threads(int n) { mercer::set_thread_count(n < 1 ? 1 : n); }
 }
 
+// One is enough: signals are answered by the main thread alone.
+static PyObject* interrupt = nullptr;
+
+void keep_interrupt(nb::object exception) {
+    Py_XDECREF(interrupt);
+    interrupt = exception.release().ptr();
+}
+nb::object take_interrupt() {
+    PyObject* taken = interrupt ? interrupt : PyObject_CallNoArgs(PyExc_KeyboardInterrupt);
+    interrupt = nullptr;
+    return nb::steal(taken);
+}
+
 void bind_threads(nb::module_& m) {
     m.def("thread_count", &mercer::thread_count);
     m.def("set_thread_count", &mercer::set_thread_count, nb::arg("count"));
     mercer::set_interrupt_hook([] {
         nb::gil_scoped_acquire gil;
-        return PyErr_CheckSignals() != 0;
+        if (PyErr_CheckSignals() == 0) return false;
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyErr_NormalizeException(&type, &value, &traceback);
+        if (traceback) PyException_SetTraceback(value, traceback);
+        Py_XDECREF(type);
+        Py_XDECREF(traceback);
+        keep_interrupt(nb::steal(value));
+        return true;
     });
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
         try {
             std::rethrow_exception(p);
         } catch (const mercer::Interrupted&) {
-            // PyErr_CheckSignals has set the exception of the signal's handler already.
-            if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+            nb::object raised = take_interrupt();
+            PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
         }
     });
 }

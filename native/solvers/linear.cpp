@@ -52,16 +52,8 @@ double Term::loss(double u, double l1) const {
 
 template <class T> Rows<T>::Rows(const Source<T>& source, double constant)
     : source_(source), constant_(constant), loops_(loops<T>()), squares_(std::size_t(source.rows)) {
-    over_parts(parts_of(work()), source.rows, [&](Index, Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) {
-            const T* x = source_.sparse() ? source_.values + source_.indptr[i] : row(i);
-            const Index n = source_.sparse() ? source_.indptr[i + 1] - source_.indptr[i] : source_.columns;
-            double sum = constant_ * constant_;
-            for (Index k = 0; k < n; ++k) sum += double(x[k]) * double(x[k]);
-            squares_[std::size_t(i)] = sum;
-        }
-    });
-    for (double s : squares_) largest_ = std::max(largest_, s);
+    mercer::squares(source, squares_.data());
+    for (double& s : squares_) largest_ = std::max(largest_, s += constant * constant);
 }
 
 Index parts_of(double work, double width) {
@@ -77,10 +69,10 @@ void over_parts(Index parts, Index count, const std::function<void(Index part, I
 }
 
 template <class T> void products(const Rows<T>& rows, const Vector& w, Vector& f) {
-    f.resize(std::size_t(rows.count()));
-    over_parts(parts_of(rows.work()), rows.count(), [&](Index, Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) f[std::size_t(i)] = rows.dot(i, w.data());
-    });
+    f.assign(std::size_t(rows.count()), 0.0);
+    if (std::all_of(w.begin(), w.end(), [](double v) { return v == 0; })) return;
+    over_parts(parts_of(rows.work()), rows.count(),
+               [&](Index, Index begin, Index end) { rows.dots(begin, end, w.data(), f.data()); });
 }
 
 template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& partial, Vector& w) {
@@ -88,8 +80,7 @@ template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& pa
     const std::size_t parts = std::size_t(parts_of(rows.work(), double(d)));
     partial.assign(parts * d, 0.0);
     over_parts(Index(parts), rows.count(), [&](Index part, Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-            if (a[std::size_t(i)] != 0) rows.add(i, a[std::size_t(i)], partial.data() + std::size_t(part) * d);
+        rows.adds(begin, end, a.data(), partial.data() + std::size_t(part) * d);
     });
     w.assign(d, 0.0);
     for (std::size_t part = 0; part < parts; ++part)
@@ -97,24 +88,27 @@ template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& pa
 }
 
 template <class T>
-void certify(const Rows<T>& rows, const Problem& problem, const Options& options, const Vector& a, Solution& solution) {
+void certify(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
     const double l1 = problem.l1;
-    const Vector& w = solution.weights;
-    Vector dual_weights, partial;
+    Vector &w = solution.weights, &a = solution.coefficients;
+    a.resize(std::size_t(rows.count()));
+    Vector dual_weights, partial, f, own;
     combine(rows, a, partial, dual_weights);
-    const bool same = dual_weights == w;
+    if (w.empty()) w = dual_weights;
+    products(rows, w, f);
+    if (dual_weights != w) products(rows, dual_weights, own);
+    const Vector& dual_f = own.empty() ? f : own;
     struct Sums {
         double loss = 0, dual = 0, rise = 0, fall = 0;
     } parts[kParts];
-    over_parts(parts_of(rows.work()), rows.count(), [&](Index part, Index begin, Index end) {
+    over_parts(parts_of(10 * double(rows.count())), rows.count(), [&](Index part, Index begin, Index end) {
         Sums& sum = parts[part];
-        for (Index i = begin; i < end; ++i) {
-            const Term& t = problem.terms[std::size_t(i)];
-            const double ai = a[std::size_t(i)];
+        for (std::size_t i = std::size_t(begin); i < std::size_t(end); ++i) {
+            const Term& t = problem.terms[i];
+            const double ai = a[i];
             if (!(t.lower < t.upper)) continue;
-            const double f = rows.dot(i, w.data()), own = same ? f : rows.dot(i, dual_weights.data());
-            const double slope = t.q - own - t.ridge * ai;
-            sum.loss += t.loss(t.q - f, l1);
+            const double slope = t.q - dual_f[i] - t.ridge * ai;
+            sum.loss += t.loss(t.q - f[i], l1);
             sum.dual += ai * t.q - l1 * std::abs(ai) - 0.5 * t.ridge * ai * ai;
             sum.rise = std::max(sum.rise, t.rise(ai, slope, l1));
             sum.fall = std::min(sum.fall, t.fall(ai, slope, l1));
@@ -138,12 +132,14 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     // Where the numbers are so large that rounding alone exceeds tol, a gap of nothing is proof enough.
     const double gap = solution.primal - solution.dual;
     solution.converged = solution.violation <= options.tol || gap <= 1e-12 * std::abs(solution.primal);
+    solution.certified = true;
 }
 
 template <class T> bool Watch<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
     Solution now;
     now.weights = weights;
-    certify(rows_, problem_, options_, a, now);
+    now.coefficients = a;
+    certify(rows_, problem_, options_, now);
     const double gap = std::max(now.primal - now.dual, 0.0);
     return stopped_ = options_.progress({options_.number, iterations, now.violation, gap, active});
 }
@@ -208,15 +204,14 @@ template <class T> struct Compressed {
 
 } // namespace
 
-template <class T> std::vector<Solution> solve(const Source<T>& source, double constant, Index outputs,
-                                               const std::function<Problem(Index)>& fill, const Options& options) {
+template <class T> void solve(const Source<T>& source, double constant, const std::function<Problem(Index)>& fill,
+                              const Options& options, std::vector<Solution>& solutions) {
     if (!source.sparse() && !source.contiguous()) throw std::invalid_argument("expected rows that are contiguous");
     if (!source.sparse() && source.rows > 0 && Compressed<T>::worth(source)) {
         const Compressed<T> compressed(source);
-        return solve(compressed.source(source), constant, outputs, fill, options);
+        return solve(compressed.source(source), constant, fill, options, solutions);
     }
     const Rows<T> rows(source, constant);
-    std::vector<Solution> solutions(std::size_t(outputs), Solution{});
     const auto progress = one_at_a_time(options.progress);
     auto task = [&](long k) {
         Options own = options;
@@ -230,14 +225,21 @@ template <class T> std::vector<Solution> solve(const Source<T>& source, double c
             bounded = bounded && std::isfinite(t.lower) && std::isfinite(t.upper);
         }
         auto way = own.primal && smooth ? newton<T> : own.primal && bounded ? proximal<T> : descend<T>;
-        solutions[std::size_t(k)] = way(rows, problem, own);
+        way(rows, problem, own, solutions[std::size_t(k)]);
+        solutions[std::size_t(k)].coefficients = {}; // all outputs together they may take as much as the rows
     };
-    // Many outputs: one thread each. Few: one after the other, each with all threads. The results are the same.
-    if (outputs >= thread_count())
-        parallel(outputs, task);
-    else
-        for (Index k = 0; k < outputs; ++k) task(k);
-    return solutions;
+    const Index outputs = Index(solutions.size());
+    try {
+        // Many outputs: one thread each. Few: one after the other, each with all threads. The results are the same.
+        if (outputs >= thread_count())
+            parallel(outputs, task);
+        else
+            for (Index k = 0; k < outputs; ++k) task(k);
+    } catch (const Interrupted&) {
+        for (Index k = 0; k < outputs; ++k)
+            if (!solutions[std::size_t(k)].certified) certify(rows, fill(k), options, solutions[std::size_t(k)]);
+        throw;
+    }
 }
 
 #define MERCER_INSTANTIATE(T)                                                                                          \
@@ -245,9 +247,9 @@ template <class T> std::vector<Solution> solve(const Source<T>& source, double c
     template class Watch<T>;                                                                                           \
     template void products(const Rows<T>&, const Vector&, Vector&);                                                    \
     template void combine(const Rows<T>&, const Vector&, Vector&, Vector&);                                            \
-    template void certify(const Rows<T>&, const Problem&, const Options&, const Vector&, Solution&);                   \
-    template std::vector<Solution> solve(const Source<T>&, double, Index, const std::function<Problem(Index)>&,        \
-                                         const Options&);
+    template void certify(const Rows<T>&, const Problem&, const Options&, Solution&);                                  \
+    template void solve(const Source<T>&, double, const std::function<Problem(Index)>&, const Options&,                \
+                        std::vector<Solution>&);
 MERCER_INSTANTIATE(float)
 MERCER_INSTANTIATE(double)
 

@@ -11,9 +11,9 @@
 //   dual:    coordinate descent with shrinking (Hsieh et al., ICML 2008; Ho and Lin, JMLR 2012), and on the face it has
 //            found, conjugate gradients (More and Toraldo, SIAM J. Optim. 1991);
 //   primal:  Newton's method, its steps by preconditioned conjugate gradients, exact line search (Lin, Weng and
-//   Keerthi,
-//            JMLR 2008; Galli and Lin, TNNLS 2022). It needs every ridge > 0, which makes the loss differentiable;
-//            where there is none, the proximal point method supplies one (Rockafellar, SIAM J. Control Optim. 1976).
+//            Keerthi, JMLR 2008; Galli and Lin, TNNLS 2022). It needs every ridge > 0, which makes the loss
+//            differentiable; where there is none, the proximal point method supplies one (Rockafellar, SIAM J. Control
+//            Optim. 1976).
 #pragma once
 
 #include "samples/source.hpp"
@@ -67,12 +67,13 @@ struct Options {
     Index number = 0;                                   // of the problem
 };
 
-// Recomputed in float64 from the final coefficients; see mercer/solvers/certificate.py.
+// What a solver has found, and its certificate: see mercer/solvers/certificate.py.
 struct Solution {
-    Vector weights; // one per column and, last, that of the constant s
-    double primal = 0, dual = 0, violation = 0;
+    Vector weights;      // one per column and, last, that of the constant s; none stands for X'a
+    Vector coefficients; // a; none stands for zeros
     Index iterations = 0;
-    bool converged = false;
+    double primal = 0, dual = 0, violation = kInfinity;
+    bool converged = false, certified = false;
 };
 
 // Rows with their constant, and how to multiply with them.
@@ -95,6 +96,25 @@ template <class T> class Rows {
         if (!source_.sparse()) return loops_.dot(source_.columns, row(i), w) + rest;
         const Index p = source_.indptr[i];
         return loops_.sparse_dot(source_.indptr[i + 1] - p, source_.values + p, source_.indices + p, w) + rest;
+    }
+    // f_i = x_i'w, and w += sum_i a_i x_i, for begin <= i < end.
+    void dots(Index begin, Index end, const double* w, double* f) const {
+        if (source_.sparse()) {
+            for (Index i = begin; i < end; ++i) f[i] = dot(i, w);
+            return;
+        }
+        loops_.dots(end - begin, source_.columns, source_.row_stride, row(begin), w, f + begin);
+        const double rest = constant_ * w[source_.columns];
+        for (Index i = begin; i < end; ++i) f[i] += rest;
+    }
+    void adds(Index begin, Index end, const double* a, double* w) const {
+        if (source_.sparse()) {
+            for (Index i = begin; i < end; ++i)
+                if (a[i] != 0) add(i, a[i], w);
+            return;
+        }
+        loops_.adds(end - begin, source_.columns, source_.row_stride, a + begin, row(begin), w);
+        for (Index i = begin; i < end; ++i) w[source_.columns] += constant_ * a[i];
     }
     void add(Index i, double s, double* w) const {
         w[source_.columns] += s * constant_;
@@ -133,15 +153,18 @@ void over_parts(Index parts, Index count, const std::function<void(Index part, I
 template <class T> void products(const Rows<T>& rows, const Vector& w, Vector& f);                 // f = X w
 template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& partial, Vector& w); // w = X'a
 
-// A few sweeps of descend(), for others to go on from: the coefficients.
-template <class T> Vector sweep(const Rows<T>& rows, const Problem& problem, const Options& options);
-template <class T> Solution descend(const Rows<T>& rows, const Problem& problem, const Options& options);
-template <class T> Solution newton(const Rows<T>& rows, const Problem& problem, const Options& options);
-template <class T> Solution proximal(const Rows<T>& rows, const Problem& problem, const Options& options);
-
-// The certificate of coefficients a and weights w, which need not be X'a.
+// The ways. An interruption leaves what there is in the solution, which may then want to be certified.
 template <class T>
-void certify(const Rows<T>& rows, const Problem& problem, const Options& options, const Vector& a, Solution& solution);
+void descend(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
+template <class T> void newton(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
+template <class T>
+void proximal(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
+// A few sweeps of descend(), for others to go on from: coefficients without a certificate.
+template <class T> void sweep(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
+
+// Recomputes in float64 what weights and coefficients prove; the weights need not be X'a.
+template <class T>
+void certify(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
 
 // Reports how far a problem has come, if anybody wants to know. What it says is certified, which costs about as much as
 // a sweep, and changes nothing.
@@ -162,8 +185,9 @@ template <class T> class Watch {
     bool stopped_ = false;
 };
 
-// Solves `outputs` problems on the same rows, in parallel; fill(k) gives the k-th.
-template <class T> std::vector<Solution> solve(const Source<T>& source, double constant, Index outputs,
-                                               const std::function<Problem(Index)>& fill, const Options& options);
+// Solves one problem for each of the solutions on the same rows, in parallel; fill(k) gives the k-th. Throws
+// Interrupted if asked to stop, after certifying what there is; a second interruption leaves that undone.
+template <class T> void solve(const Source<T>& source, double constant, const std::function<Problem(Index)>& fill,
+                              const Options& options, std::vector<Solution>& solutions);
 
 } // namespace mercer::linear

@@ -42,23 +42,22 @@ template <class T> class Descent {
         }
     }
 
-    Solution run(const Problem& problem) {
-        Solution best;
+    void run(const Problem& problem, Solution& solution) {
         double tol = options_.tol;
         while (true) {
-            descend(tol);
-            best.iterations = iterations();
-            settle(best, problem);
-            if (best.converged || watch_.stopped()) return best;
-            if (best.iterations >= options_.max_iterations || tol < 1e-3 * options_.tol) return best;
+            descend(tol, solution);
+            combine(rows_, solution.coefficients, partial_, w_); // afresh
+            solution.weights = w_;
+            certify(rows_, problem, options_, solution);
+            if (solution.converged || watch_.stopped()) return;
+            if (solution.iterations >= options_.max_iterations || tol < 1e-3 * options_.tol) return;
             tol *= 0.5; // slopes seen during a sweep are a little older than those of the certificate
         }
     }
 
-    Vector coefficients() {
+    void few(Solution& solution) {
         options_.max_iterations = std::min(options_.max_iterations, kFewSweeps);
-        descend(options_.tol);
-        return gathered();
+        descend(options_.tol, solution);
     }
 
   private:
@@ -77,7 +76,22 @@ template <class T> class Descent {
     // As many visits as there are coefficients count as one: short sweeps are cheap.
     Index iterations() const { return (visits_ + Index(order_.size()) - 1) / std::max<Index>(1, Index(order_.size())); }
 
-    // Sweeps until no slope of any coefficient exceeds tol.
+    // Sweeps until no slope of any coefficient exceeds tol; whatever ends them, the solution has the coefficients.
+    void descend(double tol, Solution& solution) {
+        auto keep = [&] {
+            solution = {};
+            solution.coefficients = gathered();
+            solution.iterations = iterations();
+        };
+        try {
+            descend(tol);
+        } catch (const Interrupted&) {
+            keep();
+            throw;
+        }
+        keep();
+    }
+
     void descend(double tol) {
         std::size_t active = order_.size();
         double high = kInfinity, low = -kInfinity; // slopes of the last sweep
@@ -150,15 +164,6 @@ template <class T> class Descent {
     // sweeps have cost as much as this may.
     bool accelerate(std::size_t active, double tol);
 
-    // w afresh from the coefficients, and the certificate.
-    void settle(Solution& solution, const Problem& problem) {
-        const Vector a = gathered();
-        Vector partial;
-        combine(rows_, a, partial, w_);
-        solution.weights = w_;
-        certify(rows_, problem, options_, a, solution);
-    }
-
     const Rows<T>& rows_;
     double l1_;
     Options options_;
@@ -166,7 +171,7 @@ template <class T> class Descent {
     Random random_;
     std::vector<Coordinate> terms_;
     std::vector<std::int32_t> order_; // active ones first
-    Vector w_;
+    Vector w_, partial_;
     Index sweeps_ = 0, visits_ = 0, since_ = 0; // visits of single coefficients; those since the last acceleration
 };
 
@@ -233,15 +238,17 @@ template <class T> bool Descent<T>::accelerate(std::size_t active, double tol) {
 
 } // namespace
 
-template <class T> Solution descend(const Rows<T>& rows, const Problem& problem, const Options& options) {
-    return Descent<T>(rows, problem, options).run(problem);
+template <class T>
+void descend(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
+    Descent<T>(rows, problem, options).run(problem, solution);
 }
-template <class T> Vector sweep(const Rows<T>& rows, const Problem& problem, const Options& options) {
-    return Descent<T>(rows, problem, options).coefficients();
+template <class T> void sweep(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
+    Descent<T>(rows, problem, options).few(solution);
 }
-template Vector sweep(const Rows<float>&, const Problem&, const Options&);
-template Vector sweep(const Rows<double>&, const Problem&, const Options&);
-template Solution descend(const Rows<float>&, const Problem&, const Options&);
-template Solution descend(const Rows<double>&, const Problem&, const Options&);
+#define MERCER_INSTANTIATE(T)                                                                                          \
+    template void descend(const Rows<T>&, const Problem&, const Options&, Solution&);                                  \
+    template void sweep(const Rows<T>&, const Problem&, const Options&, Solution&);
+MERCER_INSTANTIATE(float)
+MERCER_INSTANTIATE(double)
 
 } // namespace mercer::linear

@@ -16,6 +16,13 @@ static Wide::V widen(const float* p) {
     return __builtin_convertvector(v, Wide::V);
 }
 
+static double across(Wide::V v) {
+    double lanes[Wide::lanes], total = 0;
+    Wide::store(lanes, v);
+    for (double lane : lanes) total += lane;
+    return total;
+}
+
 template <class T> double linear_dot(std::ptrdiff_t n, const T* x, const double* w) {
     constexpr std::ptrdiff_t L = Wide::lanes;
     Wide::V sum[4] = {};
@@ -23,9 +30,8 @@ template <class T> double linear_dot(std::ptrdiff_t n, const T* x, const double*
     for (; k + 4 * L <= n; k += 4 * L)
 #pragma GCC unroll 4
         for (int u = 0; u < 4; ++u) sum[u] = sum[u] + widen(x + k + u * L) * Wide::load(w + k + u * L);
-    double lanes[L], total = 0;
-    Wide::store(lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
-    for (std::ptrdiff_t j = 0; j < L; ++j) total += lanes[j];
+    for (; k + L <= n; k += L) sum[0] = sum[0] + widen(x + k) * Wide::load(w + k);
+    double total = across((sum[0] + sum[1]) + (sum[2] + sum[3]));
     for (; k < n; ++k) total += double(x[k]) * w[k];
     return total;
 }
@@ -36,6 +42,52 @@ template <class T> void linear_add(std::ptrdiff_t n, double s, const T* x, doubl
     std::ptrdiff_t k = 0;
     for (; k + L <= n; k += L) Wide::store(w + k, Wide::load(w + k) + factor * widen(x + k));
     for (; k < n; ++k) w[k] += s * double(x[k]);
+}
+
+// Four rows at a time: w is read, or read and written, once for all of them.
+template <class T> void linear_dots(std::ptrdiff_t count, std::ptrdiff_t n, std::ptrdiff_t stride, const T* x,
+                                    const double* w, double* f) {
+    constexpr std::ptrdiff_t L = Wide::lanes;
+    std::ptrdiff_t i = 0;
+    for (; i + 4 <= count; i += 4, x += 4 * stride) {
+        Wide::V sum[4] = {};
+        double rest[4] = {};
+        std::ptrdiff_t k = 0;
+        for (; k + L <= n; k += L) {
+            const Wide::V v = Wide::load(w + k);
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) sum[r] = sum[r] + widen(x + r * stride + k) * v;
+        }
+        for (; k < n; ++k)
+            for (int r = 0; r < 4; ++r) rest[r] += double(x[r * stride + k]) * w[k];
+        for (int r = 0; r < 4; ++r) f[i + r] = across(sum[r]) + rest[r];
+    }
+    for (; i < count; ++i, x += stride) f[i] = linear_dot(n, x, w);
+}
+
+template <class T> void linear_adds(std::ptrdiff_t count, std::ptrdiff_t n, std::ptrdiff_t stride, const double* a,
+                                    const T* x, double* w) {
+    constexpr std::ptrdiff_t L = Wide::lanes;
+    const T* row[4];
+    double s[4];
+    int held = 0; // rows whose coefficient is not zero; which they are could not be predicted
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+        row[held] = x + i * stride;
+        s[held] = a[i];
+        held += a[i] != 0;
+        if (held < 4) continue;
+        held = 0;
+        std::ptrdiff_t k = 0;
+        for (; k + L <= n; k += L) {
+            Wide::V v = Wide::load(w + k);
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) v = v + Wide::splat(s[r]) * widen(row[r] + k);
+            Wide::store(w + k, v);
+        }
+        for (; k < n; ++k)
+            for (int r = 0; r < 4; ++r) w[k] += s[r] * double(row[r][k]);
+    }
+    for (int r = 0; r < held; ++r) linear_add(n, s[r], row[r], w);
 }
 
 template <class T> double linear_sparse_dot(std::ptrdiff_t n, const T* x, const std::int32_t* at, const double* w) {
@@ -92,9 +144,10 @@ static void linear_gram(std::ptrdiff_t depth, std::ptrdiff_t n, std::ptrdiff_t s
 
 extern const linear::Loops<float> linear32;
 extern const linear::Loops<double> linear64;
-const linear::Loops<float> linear32 = {linear_dot<float>, linear_add<float>, linear_sparse_dot<float>,
-                                       linear_sparse_add<float>, linear_gram};
-const linear::Loops<double> linear64 = {linear_dot<double>, linear_add<double>, linear_sparse_dot<double>,
-                                        linear_sparse_add<double>, linear_gram};
+template <class T>
+constexpr linear::Loops<T> linear_table = {linear_dot<T>,        linear_add<T>,        linear_dots<T>, linear_adds<T>,
+                                           linear_sparse_dot<T>, linear_sparse_add<T>, linear_gram};
+const linear::Loops<float> linear32 = linear_table<float>;
+const linear::Loops<double> linear64 = linear_table<double>;
 
 } // namespace mercer::MERCER_ISA

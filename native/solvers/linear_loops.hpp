@@ -10,7 +10,10 @@ template <class T> struct Loops {
     // sum_k x[k] w[k], and w += s x.
     double (*dot)(std::ptrdiff_t n, const T* x, const double* w);
     void (*add)(std::ptrdiff_t n, double s, const T* x, double* w);
-    // The same for n stored entries of a sparse row.
+    // f = X w and w += X'a, for `count` rows of X that begin `stride` numbers after each other.
+    void (*dots)(std::ptrdiff_t count, std::ptrdiff_t n, std::ptrdiff_t stride, const T* x, const double* w, double* f);
+    void (*adds)(std::ptrdiff_t count, std::ptrdiff_t n, std::ptrdiff_t stride, const double* a, const T* x, double* w);
+    // dot and add for n stored entries of a sparse row.
     double (*sparse_dot)(std::ptrdiff_t n, const T* x, const std::int32_t* at, const double* w);
     void (*sparse_add)(std::ptrdiff_t n, double s, const T* x, const std::int32_t* at, double* w);
     // H += sign B'B, at least its lower triangle, for `depth` rows of B of length n, both with rows of `stride`

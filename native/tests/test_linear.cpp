@@ -100,15 +100,21 @@ static double plain(const Data& data, const linear::Problem& p, double constant)
     return dual;
 }
 
-template <class T>
-static linear::Solution solved(const Source<T>& source, const linear::Problem& p, bool primal, Index outputs = 1) {
-    const linear::Options options{primal, 1e-7, 100000, 3};
-    return linear::solve<T>(source, 0.7, outputs, [&](Index) { return p; }, options).back();
+template <class T> static linear::Solution solved(const Source<T>& source, const linear::Problem& p,
+                                                  const linear::Options& options, std::size_t outputs = 1) {
+    std::vector<linear::Solution> solutions(outputs);
+    linear::solve<T>(source, 0.7, [&](Index) { return p; }, options, solutions);
+    CHECK(solutions.back().certified);
+    return solutions.back();
+}
+template <class T> static linear::Solution solved(const Source<T>& source, const linear::Problem& p, bool primal,
+                                                  std::size_t outputs = 1) {
+    return solved(source, p, linear::Options{primal, 1e-7, 100000, 3}, outputs);
 }
 
 static void all_ways_lead_to_the_optimum() {
     for (auto [n, d, density] :
-         {std::tuple<Index, Index, double>{60, 5, 1.0}, {80, 7, 0.2}, {30, 45, 1.0}, {25, 90, 0.1}}) {
+         {std::tuple<Index, Index, double>{60, 5, 1.0}, {80, 7, 0.2}, {30, 45, 1.0}, {25, 90, 0.1}, {90, 150, 0.5}}) {
         const Data data(n, d, density);
         for (int kind = 0; kind < 4; ++kind) {
             const linear::Problem p = problem_of(data, kind);
@@ -135,7 +141,7 @@ static void threads_do_not_change_anything() {
     const Data data(3000, 40, 0.9);
     for (int kind = 0; kind < 4; ++kind)
         for (bool primal : {false, true})
-            for (Index outputs : {1, 4}) {
+            for (std::size_t outputs : {1, 4}) {
                 const linear::Problem p = problem_of(data, kind);
                 set_thread_count(1);
                 const auto one = solved(data.dense(), p, primal, outputs);
@@ -152,7 +158,7 @@ static void a_limit_of_iterations_is_kept() {
         for (bool primal : {false, true}) {
             const linear::Options options{primal, 1e-12, 1, 0};
             const linear::Problem p = problem_of(data, kind);
-            const auto s = linear::solve<double>(data.dense(), 1.0, 1, [&](Index) { return p; }, options)[0];
+            const auto s = solved(data.dense(), p, options);
             CHECK(!s.converged);
             CHECK(s.iterations == 1);
             CHECK(s.primal - s.dual > 0);
@@ -173,7 +179,7 @@ static void progress_is_certified() {
                 seen.push_back(progress);
                 return seen.size() == 2;
             };
-            const auto s = linear::solve<double>(data.dense(), 1.0, 1, [&](Index) { return p; }, options)[0];
+            const auto s = solved(data.dense(), p, options);
             CHECK(seen.size() == 2 && !s.converged);
             CHECK(seen[0].iterations == 0 && seen[0].problem == 0 && seen[0].gap > 0);
             if (primal && kind % 2 == 0) continue; // its stages begin elsewhere
@@ -182,6 +188,43 @@ static void progress_is_certified() {
             CHECK_CLOSE(seen[1].violation, s.violation, 1e-9, 1 + s.violation);
             CHECK_CLOSE(seen[1].gap, s.primal - s.dual, 1e-9, s.primal);
         }
+    check::context.clear();
+}
+
+// The hook says stop when it is asked for the k-th time. It sleeps, so that it is asked whenever it may be; the first
+// time is before there is anything to leave.
+static void an_interruption_leaves_certified_weights() {
+    const Data data(400, 12, 1.0);
+    for (int kind = 0; kind < 4; ++kind)
+        for (bool primal : {false, true})
+            for (int stop : {1, 2, 3, 5}) {
+                check::context = "interrupted when asked " + std::to_string(stop) + " times, loss " +
+                                 std::to_string(kind) + (primal ? " primal" : " dual");
+                const linear::Problem p = problem_of(data, kind);
+                std::vector<linear::Solution> solutions(stop % 2 ? 3 : 1);
+                int asked = 0;
+                set_interrupt_hook([&] {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(51));
+                    return ++asked == stop;
+                });
+                bool interrupted = false; // a fast one may have ended before
+                try {
+                    const linear::Options options{primal, 0.0, 100000, 0};
+                    linear::solve<double>(data.dense(), 0.7, [&](Index) { return p; }, options, solutions);
+                } catch (const Interrupted&) {
+                    interrupted = true;
+                }
+                set_interrupt_hook(nullptr);
+                CHECK(interrupted == (asked >= stop) && (interrupted || stop > 3));
+                const double optimum = solved(data.dense(), p, primal).dual;
+                for (const auto& s : solutions) {
+                    CHECK(s.certified == (stop > 1));
+                    if (!s.certified) continue;
+                    CHECK(Index(s.weights.size()) == data.columns + 1);
+                    CHECK(s.primal >= optimum * (1 - 1e-9) && s.dual <= optimum * (1 + 1e-9));
+                    CHECK(s.converged == (s.primal - s.dual <= 1e-12 * s.primal || s.violation == 0));
+                }
+            }
     check::context.clear();
 }
 
@@ -211,6 +254,22 @@ template <class T> static void loops_agree_with_sums() {
             CHECK_CLOSE(spread[std::size_t(at[k])], v[std::size_t(at[k])] + 0.5 * double(x[k]), 1e-15, 10);
         }
     }
+    for (std::ptrdiff_t count : {0, 1, 4, 7, 30})
+        for (std::ptrdiff_t n : {1, 3, 9, 20}) {
+            const std::ptrdiff_t stride = n + 2;
+            std::vector<T> x;
+            std::vector<double> a, w, f(std::size_t(count), 0.0);
+            for (std::ptrdiff_t k = 0; k < count * stride; ++k) x.push_back(T(normal()));
+            for (std::ptrdiff_t i = 0; i < count; ++i) a.push_back(i % 3 == 1 ? 0.0 : normal());
+            for (std::ptrdiff_t k = 0; k < n; ++k) w.push_back(normal());
+            auto moved = w;
+            fast.dots(count, n, stride, x.data(), w.data(), f.data());
+            fast.adds(count, n, stride, a.data(), x.data(), moved.data());
+            for (std::ptrdiff_t i = 0; i < count; ++i)
+                CHECK_CLOSE(f[std::size_t(i)], fast.dot(n, x.data() + i * stride, w.data()), 1e-14, 100);
+            for (std::ptrdiff_t i = 0; i < count; ++i) fast.add(n, a[std::size_t(i)], x.data() + i * stride, w.data());
+            for (std::size_t k = 0; k < w.size(); ++k) CHECK_CLOSE(moved[k], w[k], 1e-14, 100);
+        }
     for (std::ptrdiff_t n : {1, 5, 16, 21, 40}) {
         const std::ptrdiff_t depth = 9, stride = (n + linear::kPad - 1) / linear::kPad * linear::kPad;
         std::vector<double> B(std::size_t(depth * stride), 0.0), H(std::size_t(n * stride + linear::kPad), 1.0);
@@ -238,5 +297,6 @@ int main() {
     threads_do_not_change_anything();
     a_limit_of_iterations_is_kept();
     progress_is_certified();
+    an_interruption_leaves_certified_weights();
     return check::finish();
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -25,14 +26,19 @@ from mercer.machines.base import watch
 from mercer.problem import Vector
 from mercer.samples import as_samples
 from mercer.solvers.certificate import Certificate
+from mercer.solvers.lapack import interruptible
 from mercer.solvers.linear import LinearProgress, LinearSolution, LinearSolver, judge_l1
+from mercer.solvers.smo import SolverInterrupted
 
 
 class LinearMachine(CallbackSupportMixin):  # type: ignore[misc]
     """A machine that knows its weights: f(x) = w'x + b is k(w, x) + b of the linear kernel, one sample w per output."""
 
+    fit_intercept: bool
     coef_: Vector
     intercept_: Any
+    n_iter_: int
+    certificate_: Certificate | tuple[Certificate, ...]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -46,6 +52,25 @@ class LinearMachine(CallbackSupportMixin):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
         raise NotImplementedError
+
+    def _solve(self, solve: Callable[[], LinearSolution]) -> None:
+        """Keeps the solution, or what there is of it at Ctrl-C."""
+        try:
+            solution = solve()
+        except SolverInterrupted as interrupt:
+            (solution,) = interrupt.solutions
+            self._keep(solution)
+            raise
+        self._keep(solution)
+        _report(self, solution)
+
+    def _keep(self, solution: LinearSolution) -> None:
+        """Sets the fitted attributes."""
+        self.coef_ = solution.weights
+        self.intercept_ = solution.intercepts if self.fit_intercept else 0.0
+        self.n_iter_ = solution.iterations
+        certificates = solution.certificates
+        self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
 
     @property
     def expansion_(self) -> Expansion:
@@ -156,18 +181,15 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             outputs = [(k, weight, 1.0) for k, weight in enumerate(factor)]
         X, label, cost = _weighted(X, label, sample_weight, self.C)
         squared = self.loss == "squared_hinge"
-        solution = _solver(self, squared, context).classify(X, label, cost, outputs, squared=squared)
-        _report(self, solution)
-        self.coef_ = solution.weights
-        self.intercept_ = solution.intercepts if self.fit_intercept else 0.0
-        certificates = solution.certificates
-        self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
+        solver = _solver(self, squared, context)
+        self._solve(lambda: solver.classify(X, label, cost, outputs, squared=squared))
 
     def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
         X, y = _validated(self, X, y)
         seed = 0 if self.random_state is None else self.random_state
-        peer = sklearn.svm.LinearSVC(**self.get_params() | {"random_state": seed}).fit(X, y, sample_weight)
+        peer = sklearn.svm.LinearSVC(**self.get_params() | {"random_state": seed})
+        interruptible(lambda: peer.fit(X, y, sample_weight))  # Ctrl-C leaves nothing of it
         self.coef_, self.intercept_, self.classes_, self.n_iter_ = (
             peer.coef_,
             peer.intercept_,
@@ -280,11 +302,12 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
         if squared and self.epsilon < 0:
             raise ValueError(f"epsilon must be at least 0 for the squared loss, not {self.epsilon}")
         X, target, cost = _weighted(X, y, sample_weight, self.C)
-        solution = _solver(self, squared, context).regress(X, target, cost, max(self.epsilon, 0.0), squared=squared)
-        _report(self, solution)
+        solver = _solver(self, squared, context)
+        self._solve(lambda: solver.regress(X, target, cost, max(self.epsilon, 0.0), squared=squared))
+
+    def _keep(self, solution: LinearSolution) -> None:
+        super()._keep(solution)
         self.coef_ = solution.weights[0]
-        self.intercept_ = solution.intercepts if self.fit_intercept else 0.0
-        self.certificate_ = solution.certificates[0]
 
 
 def _validated(machine: Any, X: Any, y: Any) -> tuple[Any, Any]:
@@ -330,7 +353,6 @@ def _line(progress: LinearProgress) -> str:
 
 
 def _report(machine: Any, solution: LinearSolution) -> None:
-    machine.n_iter_ = solution.iterations
     if machine.verbose:
         for certificate in solution.certificates:
             sys.stdout.write(f"[{type(machine).__name__}] {certificate}\n")
@@ -347,4 +369,4 @@ def _report(machine: Any, solution: LinearSolution) -> None:
             "Liblinear failed to converge, increase the number of iterations. (It is mercer's own solver that says so, "
             f"in scikit-learn's words: {reached})"
         )
-    warnings.warn(text, ConvergenceWarning, stacklevel=5)
+    warnings.warn(text, ConvergenceWarning, stacklevel=6)

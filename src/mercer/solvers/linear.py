@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from mercer import _native
 from mercer.problem import Vector
 from mercer.solvers.certificate import Certificate
+from mercer.solvers.smo import SolverInterrupted
 
 #: With more columns than this, Newton's method no longer factors a matrix of their number, and the dual is faster.
 MANY_COLUMNS = 1500
@@ -61,7 +62,7 @@ class LinearSolver:
 
     ``primal`` says how: Newton's method on the primal, coordinate descent on the dual, or by the shape if None.
     ``intercept`` is the constant s; 0 means no intercept. ``progress`` is called now and then; if it returns True, the
-    solver stops where it is.
+    solver stops where it is. Ctrl-C raises SolverInterrupted with the solution so far.
 
     >>> import numpy as np
     >>> X = np.array([[-1.0], [1.0]])
@@ -111,14 +112,19 @@ class LinearSolver:
                 csr = csr.copy()
                 csr.sum_duplicates()
             indices, indptr = csr.indices.astype(np.int32, copy=False), csr.indptr.astype(np.int64, copy=False)
-            weights, numbers = _native.solve_linear_sparse(csr.data, indices, indptr, columns, *arguments)
+            weights, numbers, interrupt = _native.solve_linear_sparse(csr.data, indices, indptr, columns, *arguments)
         else:
-            weights, numbers = _native.solve_linear_dense(np.ascontiguousarray(X), *arguments)
+            weights, numbers, interrupt = _native.solve_linear_dense(np.ascontiguousarray(X), *arguments)
         certificates = tuple(
             Certificate(primal, dual, max(primal - dual, 0.0), violation, iterations, converged)
             for primal, dual, violation, iterations, converged in numbers
         )
-        return LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
+        solution = LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
+        if interrupt is None:
+            return solution
+        if isinstance(interrupt, KeyboardInterrupt):
+            raise SolverInterrupted([solution]) from interrupt
+        raise interrupt
 
     def _reporter(self, begun: float) -> Callable[[int, int, float, float, int], bool]:
         def report(problem: int, iterations: int, violation: float, gap: float, active: int) -> bool:

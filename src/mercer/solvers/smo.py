@@ -41,7 +41,7 @@ class NotSeparableError(ValueError):
 
 
 class SolverInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a solve; ``solutions`` is what there is so far, certified.
+    """Ctrl-C during a solve; ``solutions`` is what there is so far, as the solver returns it, certified.
 
     >>> try:  # as it is caught around a long fit
     ...     raise SolverInterrupted([])
@@ -50,7 +50,7 @@ class SolverInterrupted(KeyboardInterrupt):
     []
     """
 
-    def __init__(self, solutions: list[Solution]) -> None:
+    def __init__(self, solutions: list[Any]) -> None:
         super().__init__("the solver was interrupted")
         self.solutions = solutions
 
