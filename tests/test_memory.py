@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.memory import empty
+from mercer.memory import empty, taken
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -42,3 +42,15 @@ def test_results_survive_the_next_one():
     for _ in range(3):
         Gaussian(2.0)(X)
     np.testing.assert_array_equal(first, kept)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("rows", [10, 50_000])
+def test_rows_taken_are_those_of_numpy(rows, order):
+    rng = np.random.default_rng(0)
+    array = np.asarray(rng.standard_normal((rows, 7)), order=order)
+    index = rng.integers(-rows, rows, 3 * rows)
+    np.testing.assert_array_equal(taken(array, index, array.dtype), array[index])
+    single = taken(array, None, np.float32)
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(single, array.astype(np.float32))

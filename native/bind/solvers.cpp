@@ -172,6 +172,7 @@ void bind_solvers(nb::module_& m) {
         .def_ro("bits", &mercer::Progress::bits)
         .def_ro("kept", &mercer::Progress::kept)
         .def_ro("working", &mercer::Progress::working)
+        .def_ro("count", &mercer::Progress::count)
         .def_ro("computed", &mercer::Progress::computed);
     nb::class_<Held>(m, "Matrices");
     bind_matrices<float>(m);

@@ -99,6 +99,9 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         std::call_once(once_, [&] {
             if constexpr (std::is_same_v<T, S>) {
                 all_ = bind(source_, source_, formula_, frame_, layout_);
+            } else if (!source_.sparse()) {
+                const Source<T> rows = converted<T>(source_);
+                all_ = bind(rows, rows, formula_, frame_, layout_);
             } else {
                 std::vector<Index> every(static_cast<std::size_t>(size()));
                 std::iota(every.begin(), every.end(), Index(0));
@@ -107,11 +110,11 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         });
         return *all_;
     }
-    // Packed panels or lists, with their panels beside them, and, if the precision differs, a copy of the samples.
+    // Packed panels or lists, with their panels beside them, and a copy of sparse samples if the precision differs.
     std::size_t bytes() const override {
         const auto n = std::size_t(size()), dense = n * std::size_t(source_.columns);
         const auto entries = source_.sparse() ? std::size_t(source_.indptr[source_.rows]) : dense;
-        const std::size_t copy = std::is_same_v<T, S> ? 0 : entries * (source_.sparse() ? 2 : 1) * sizeof(T);
+        const std::size_t copy = std::is_same_v<T, S> || !source_.sparse() ? 0 : 2 * entries * sizeof(T);
         if (!layout_.lists) return dense * (frame_.grid ? sizeof(std::int16_t) : sizeof(T)) + copy;
         return 2 * entries * sizeof(T) + 2 * n * std::size_t(layout_.panelled) * sizeof(double) + copy;
     }
@@ -151,7 +154,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         return diagonal_[std::size_t(i)];
     }
     // Sums over sparse rows run in double precision; only the result is rounded.
-    double error() const override { return all().narrow() ? error_ : 0.1 * error_; }
+    double error() const override { return layout_.lists ? 0.1 * error_ : error_; }
 
   private:
     bool distance() const {

@@ -1,5 +1,6 @@
 // Large memory that is lent out and comes back. The first touch of fresh memory costs more than much of what is done
 // with it, so what comes back is kept for the next borrower; the system may take its pages meanwhile if it needs them.
+// What is kept makes way for what is new: both together take no more than what was lent at the worst moment.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,12 @@ class Slab {
     void swap(Slab& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
+        std::swap(touched_, other.touched_);
     }
 
   private:
     void* data_ = nullptr;
-    std::size_t size_ = 0;
+    std::size_t size_ = 0, touched_ = 0; // bytes there are, and of these the first ones that may have been written
 };
 
 // Of what is kept, gives back to the system whatever exceeds so many bytes.

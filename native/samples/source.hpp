@@ -1,9 +1,11 @@
-// Rows of vectors as they lie in the caller's memory: a strided dense array or compressed sparse rows.
+// Rows of vectors as they lie in the caller's memory: a strided dense array, which may be of another precision than
+// they are read in, or compressed sparse rows.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace mercer {
 
@@ -16,27 +18,46 @@ template <class T> struct Source {
     const T* data = nullptr;
     Index row_stride = 0;
     Index column_stride = 0;
+    // Dense, but of the other precision: elements lie in the same way here instead.
+    using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
+    const Other* other = nullptr;
     // Sparse: row i holds values[indptr[i] .. indptr[i+1]) at sorted, distinct columns `indices`.
     const T* values = nullptr;
     const std::int32_t* indices = nullptr;
     const Index* indptr = nullptr;
 
     bool sparse() const { return indptr != nullptr; }
-    bool contiguous() const { return !sparse() && column_stride == 1; }
+    bool contiguous() const { return !sparse() && !other && column_stride == 1; }
 
     // Copies row i, zeros included, into buffer[0 .. columns).
     void read(Index i, T* buffer) const {
         if (sparse()) {
             std::fill(buffer, buffer + columns, T(0));
             for (Index p = indptr[i]; p < indptr[i + 1]; ++p) buffer[indices[p]] = values[p];
-        } else if (column_stride == 1) {
-            std::copy_n(data + i * row_stride, columns, buffer);
+        } else if (other) {
+            copy(other + i * row_stride, buffer);
         } else {
-            const T* row = data + i * row_stride;
-            for (Index k = 0; k < columns; ++k) buffer[k] = row[k * column_stride];
+            copy(data + i * row_stride, buffer);
         }
     }
+
+  private:
+    template <class S> void copy(const S* row, T* buffer) const {
+        if (column_stride == 1)
+            for (Index k = 0; k < columns; ++k) buffer[k] = T(row[k]);
+        else
+            for (Index k = 0; k < columns; ++k) buffer[k] = T(row[k * column_stride]);
+    }
 };
+
+// The same dense rows, to be read in the other precision.
+template <class T> Source<T> converted(const Source<typename Source<T>::Other>& from) {
+    Source<T> result;
+    result.rows = from.rows, result.columns = from.columns;
+    result.row_stride = from.row_stride, result.column_stride = from.column_stride;
+    result.other = from.data;
+    return result;
+}
 
 // The sum of squares of every sample.
 template <class T> void squares(const Source<T>& source, double* out);

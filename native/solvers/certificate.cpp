@@ -50,6 +50,7 @@ double best_bias(const Problem& problem, int group, const double* f, double tota
         else
             varying.push_back(p);
     }
+    if (varying.empty()) return low + 0.5 * (high - low);
     auto crossing = [&](double limit, double below, double above) {
         for (int round = 0; round < 200; ++round) {
             const double middle = below + 0.5 * (above - below);
@@ -99,10 +100,10 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
 
 namespace {
 
-constexpr std::size_t kPart = 4096;
+constexpr std::size_t kMostPart = 4096, kLeastPart = 512, kPartBytes = std::size_t(4) << 20;
 
-std::vector<Index> part(const std::vector<Index>& of, std::size_t from) {
-    return {of.begin() + std::ptrdiff_t(from), of.begin() + std::ptrdiff_t(std::min(of.size(), from + kPart))};
+std::vector<Index> part(const std::vector<Index>& of, std::size_t from, std::size_t size) {
+    return {of.begin() + std::ptrdiff_t(from), of.begin() + std::ptrdiff_t(std::min(of.size(), from + size))};
 }
 
 // sums += K[columns, support] weight. The rows of the matrix are the support, so that the sums run in a fixed order.
@@ -154,10 +155,12 @@ Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a
     if (support.empty()) std::fill(f, f + problem.count, 0.0);
     if (where.empty() || support.empty()) return 0;
     // In parts, as the samples of both sides are copied and packed in double precision.
+    const std::size_t each = exact.bytes() / std::size_t(std::max<Index>(1, exact.size())) + 1;
+    const std::size_t size = std::clamp(kPartBytes / each, kLeastPart, kMostPart);
     std::vector<double> sums(rows.size(), 0.0);
-    for (std::size_t i = 0; i < rows.size(); i += kPart)
-        for (std::size_t j = 0; j < support.size(); j += kPart)
-            add_products(exact, part(support, j), part(rows, i), weight.data() + j, sums.data() + i);
+    for (std::size_t i = 0; i < rows.size(); i += size)
+        for (std::size_t j = 0; j < support.size(); j += size)
+            add_products(exact, part(support, j, size), part(rows, i, size), weight.data() + j, sums.data() + i);
     for (std::size_t i = 0; i < where.size(); ++i) f[where[i]] = sums[i];
     return Index(where.size());
 }

@@ -32,10 +32,14 @@ constexpr double kApart = 1e-5;
 // and four while a working set is chosen.
 constexpr std::size_t kEach = (7 + 8 + 4) * sizeof(double);
 
-// Of the budget, what is left for rows after the packed samples, a block and the vectors.
+// The samples of a working set are copied and packed twice, as rows and as columns; the copy may be of twice the width.
+constexpr std::size_t kCopies = 4;
+
+// Of the budget, what is left for rows after the packed samples, a block with its own samples and the vectors.
 template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
-    const std::size_t taken =
-        gram.bytes() + std::size_t(kLarge * kLarge) * sizeof(T) + std::size_t(problem.count) * kEach;
+    const std::size_t samples = gram.bytes() / std::size_t(std::max<Index>(1, gram.size())) * std::size_t(kLarge);
+    const std::size_t taken = gram.bytes() + kCopies * samples + std::size_t(kLarge * kLarge) * sizeof(T) +
+                              std::size_t(problem.count) * kEach;
     return budget > taken ? budget - taken : 0;
 }
 
@@ -45,7 +49,7 @@ template <class T> class Decomposition {
                   const Settings& settings, double* a, Index number)
         : problem_(problem), total_(total), settings_(settings),
           rows_(gram, problem, squares, left(gram, problem, settings.budget)), a_(a), number_(number),
-          f_(std::size_t(rows_.size()), 0.0) {}
+          f_(std::size_t(rows_.size()), 0.0), working_(problem.count <= kWhole ? problem.count : kSmall) {}
 
     // The product with the coefficients as they are.
     void start() {
@@ -233,7 +237,7 @@ template <class T> class Decomposition {
         finish(f.data());
         const Certificate c = certify(problem_, a_, f.data(), total_);
         return settings_.progress({number_, solved_.steps, solved_.rounds, c.violation, c.primal - c.dual, working_,
-                                   rows_.computed(), rows_.capacity(), 8 * int(sizeof(T))});
+                                   problem_.count, rows_.computed(), rows_.capacity(), 8 * int(sizeof(T))});
     }
 
     const Problem& problem_;
@@ -247,7 +251,7 @@ template <class T> class Decomposition {
     Selection selection_;
     Block<T> block_;
     std::vector<Index> everything_, place_;
-    Index working_ = 0;
+    Index working_;
     double radius_ = 0; // the largest squared distance from the first sample
     Pulse pulse_;
     Solved solved_;

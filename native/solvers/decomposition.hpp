@@ -24,6 +24,7 @@ struct Progress {
     double violation; // as known now
     double gap;       // between primal and dual objective
     Index working;    // coefficients in the working set
+    Index count;      // coefficients of the problem
     Index computed;   // rows of the matrix computed
     Index kept;       // rows that may be kept
     int bits;         // of the matrix's entries

@@ -70,6 +70,7 @@ template <class T> void fill_symmetric(const Pairs<T>& pairs, Index first, Index
 template <class T>
 Squares<T>::Squares(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget)
     : gram_(gram) {
+    if (problems.empty()) return; // nothing of the matrix is wanted
     std::map<std::pair<Index, Index>, int> uses;
     const auto all = std::size_t(gram.size());
     Index read = 0;

@@ -195,6 +195,7 @@ class Progress:
     violation: float
     gap: float
     working: int
+    count: int
     computed: int
     kept: int
     bits: int

@@ -21,6 +21,8 @@ def test_the_hard_tube_holds_every_sample():
 def test_a_tube_too_narrow_for_the_kernel_is_refused():
     with pytest.raises(NotSeparableError, match="grows without bound"):
         SVR(C=np.inf, epsilon=0.1, kernel=Linear()).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    with pytest.raises(NotSeparableError, match="does not tell apart have targets that contradict"):
+        SVR(C=np.inf, epsilon=0.1).fit([[1.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     with pytest.raises(ValueError, match="finite C"):
         NuSVR(C=np.inf).fit(X, y)
 
@@ -39,6 +41,12 @@ def test_wide_tubes_need_no_support_vectors():
     assert machine.support_vectors_.shape == (0, X.shape[1])
     np.testing.assert_allclose(machine.predict(X), machine.intercept_[0])
     assert np.abs(machine.predict(X) - y).max() <= 10
+    assert machine.intercept_[0] == pytest.approx((y.min() + y.max()) / 2)  # of all that are as good, the middle
+
+
+@pytest.mark.parametrize("cls", [SVR, NuSVR])
+def test_a_constant_is_learnt(cls):
+    np.testing.assert_allclose(cls().fit(X, np.full(len(X), 5.0)).predict(X), 5.0)
 
 
 def test_targets_may_be_of_any_size():

@@ -116,6 +116,8 @@ def test_wrong_data_are_refused(cls):
     if cls is not OneClassSVM:
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             machine.fit(X, y[:-1])
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            machine.fit(X, y[:10])  # all of one class, which is not what is wrong
     machine.fit(X, y)
     with pytest.raises(ValueError, match="features"):
         machine.predict(X[:, :2])

@@ -11,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 from mercer import SVC
 from mercer.solvers import NotSeparableError
 
-# Rows of 48 kB, of which far more are wanted than there is room for; each is kept at its first use.
+# Rows of 48 kB (in float64 twice as much), of which far more are wanted than there is room for; each is kept at its
+# first use.
 SCRIPT = """
 import warnings
 from pathlib import Path
@@ -26,7 +27,7 @@ warnings.simplefilter("ignore")  # it does not converge
 rng = np.random.default_rng(0)
 X = rng.standard_normal((12_000, 200), dtype=np.float32)
 y = rng.integers(0, 2, len(X))
-machine = SVC(gamma=1 / 200, cache_size=CACHE, max_iter=3_000)
+machine = SVC(C=PRICE, cache_size=CACHE, max_iter=STEPS)
 machine.fit(X[:300], y[:300])
 data = X.nbytes / 1e6
 before = megabytes("VmRSS") - data
@@ -38,15 +39,15 @@ for fit in range(2):
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc")
-def test_a_fit_stays_within_data_and_cache():
-    cache = 80
-    script = SCRIPT.replace("CACHE", str(cache))
+@pytest.mark.parametrize(("price", "cache", "steps"), [(1.0, 80, 3_000), (1e4, 120, 4_500)], ids=["float32", "float64"])
+def test_a_fit_stays_within_data_and_cache(price, cache, steps):
+    script = SCRIPT.replace("CACHE", str(cache)).replace("PRICE", str(price)).replace("STEPS", str(steps))
     lines = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     for line in lines.splitlines():
         peak, data, model = map(float, line.split())
         allowed = 1.048576 * cache
         assert peak <= allowed + 0.05 * (data + allowed)
-        assert peak > 0.85 * allowed  # or this would not have tested anything
+        assert peak > 0.8 * allowed  # or this would not have tested anything
         assert 3 * model > 0.05 * (data + allowed)  # float32, and float64 where it counts
 
 

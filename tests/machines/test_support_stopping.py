@@ -1,12 +1,16 @@
 """How fits of all support vector machines stop, go on, tell what happens and are interrupted."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from mercer import SVC
+from mercer import SVC, SVR, NuSVC, OneClassSVM
+from mercer.kernels import Custom
 from mercer.solvers import SMO, SolverInterrupted
+from tests.interrupt import interrupted
 from tests.machines.support import MACHINES, cancer, small, values, wine
 from tests.machines.watcher import Watcher
 
@@ -59,7 +63,14 @@ def test_callbacks_stop_the_solver():
 
 def test_verbose_writes_what_happens(capsys):
     SVC(verbose=True).fit(*cancer)
-    assert "violation" in capsys.readouterr().out
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert re.match(r"SVC problem 0: violation 2, gap \d+, 0 steps, .* all 569 coefficients active; 0 rows of K", first)
+    assert re.match(r"SVC 1 problem solved: violation \S+ \(tol 0.001\), gap \S+, \d+ steps", last)
+    SVC(verbose=True).fit(*wine)
+    assert "SVC 3 of 3 problems solved" in capsys.readouterr().out
+    X = np.random.default_rng(0).standard_normal((2100, 2))
+    SVC(verbose=True).fit(X, X[:, 0] > 0)
+    assert "1024 of 2100 coefficients active; 0 rows of K computed in float32, none kept" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("cls", MACHINES)
@@ -77,6 +88,54 @@ def test_an_interrupt_leaves_a_machine(cls, monkeypatch):
     assert not machine.certificate_.converged
     assert np.isfinite(values(machine, function, X)).all()
     assert machine.set_params(warm_start=True).fit(X, y).certificate_.converged
+
+
+rng = np.random.default_rng(0)
+NOISE = rng.standard_normal((20_000, 40)), rng.integers(0, 20, 20_000)
+#: Fits that take minutes, in whatever they spend most of their time on.
+ENDLESS = {
+    "one block": (SVC(C=1e7, tol=1e-12), 2000, 2),
+    "rows of a wide matrix": (SVC(gamma=10.0), 20_000, 2),
+    "blocks": (SVC(C=100.0, tol=1e-9), 20_000, 2),
+    "float64": (SVC(C=1e7, tol=1e-9), 8000, 2),
+    "pairs": (SVC(C=1e5, tol=1e-9), 20_000, 20),
+    "the rest": (SVC(C=1e5, tol=1e-9, strategy="ovr"), 20_000, 20),
+    "nu": (NuSVC(nu=0.9, tol=1e-9), 6000, 2),
+    "tube": (SVR(C=1e5, tol=1e-9), 20_000, 20),
+    "one class": (OneClassSVM(tol=1e-12), 10_000, 2),
+    "kernel in Python": (SVC(kernel=Custom(lambda A, B: A @ B.T), C=1e7, tol=1e-12), 8000, 2),
+}
+
+
+@pytest.mark.parametrize("stage", ENDLESS)
+def test_ctrl_c_within_a_second_leaves_a_machine(stage):
+    machine, rows, classes = ENDLESS[stage]
+    X, y = NOISE[0][:rows], NOISE[1][:rows] % classes
+    watcher = Watcher()
+    machine.set_callbacks(watcher)
+    assert interrupted(lambda: machine.fit(X, y), 0.3, watcher.begun) < 2  # a second, of two threads
+    certificates = machine.certificate_ if isinstance(machine.certificate_, tuple) else (machine.certificate_,)
+    assert not all(certificate.converged for certificate in certificates)
+    assert machine.predict(X[:5]).shape == (5,)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter")
+def test_ctrl_c_leaves_no_probabilities_of_other_data(monkeypatch):
+    machine = SVC(probability=True, random_state=0).fit(*wine)
+    assert machine.predict_proba(wine[0]).shape == (len(wine[0]), 3)
+    solve = SMO.solve
+
+    def held_out_interrupted(self, gram, problems, start=None):
+        if len(problems) > 3:
+            raise SolverInterrupted(solve(SMO(max_iter=3), gram, problems, start))
+        return solve(self, gram, problems, start)
+
+    monkeypatch.setattr(SMO, "solve", held_out_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        machine.fit(*wine)
+    assert machine.score(*wine) > 0.9
+    with pytest.raises(NotFittedError, match="or when the fit was interrupted"):
+        machine.predict_proba(wine[0])
 
 
 @pytest.mark.parametrize("cls", MACHINES)

@@ -1,11 +1,13 @@
 """A callback of scikit-learn's protocol, for the tests of what machines tell while they are fitted."""
 
+import threading
+
 
 class Watcher:
     """Notes what the solver tells, and may stop it."""
 
     def __init__(self, stop=False):
-        self.stop, self.seen, self.ended = stop, [], []
+        self.stop, self.seen, self.ended, self.begun = stop, [], [], threading.Event()
 
     def setup(self, estimator, context): ...
 
@@ -18,4 +20,5 @@ class Watcher:
             self.ended.append(fitted_estimator)
         else:
             self.seen.append(metadata)
+            self.begun.set()
         return self.stop

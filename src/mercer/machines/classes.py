@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines.probability import coupled, sigmoid
-from mercer.machines.support import Positions, SupportMachine, Training, certificate_of
+from mercer.machines.support import Positions, SupportMachine, Training, certificate_of, one_each
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -43,6 +43,7 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
 
     def _targets(self, y: Any, samples: int) -> Array:
         labels = y if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU" else checked_labels(y)
+        one_each(labels, samples)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
@@ -126,6 +127,10 @@ class SupportClassifier(LabelledMachine):
     def _arranged(self, target: Array, weight: Vector) -> Positions:
         used = super()._arranged(target, weight)
         return used[np.argsort(target[used], kind="stable")] if self._pairs() else used
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._probA = self._probB = np.empty(0)
 
     def _pairs(self) -> list[tuple[int, int]]:
         """The pairs of classes that have a problem each, if there are more than two classes to pair."""
@@ -245,7 +250,6 @@ class SupportClassifier(LabelledMachine):
 
     def _complete(self, training: Training, gram: Gram) -> None:
         """Fits Platt's sigmoids to values that cross-validation gives."""
-        self._probA = self._probB = np.empty(0)
         if self.probability is not True:
             return
         random = check_random_state(self.random_state)
@@ -286,7 +290,9 @@ class SupportClassifier(LabelledMachine):
         """The probability of every class, by sigmoids of the pairs' values, coupled."""
         check_is_fitted(self)
         if not self._probA.size:
-            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, or when the fit was interrupted"
+            )
         values = self._values(X)
         k = len(self.classes_)
         pairs = -values[:, None] if k == 2 else values

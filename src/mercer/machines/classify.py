@@ -44,7 +44,7 @@ class SVC(SupportClassifier):
     tol : float, default=1e-3
         The largest violation of the KKT conditions that counts as converged.
     cache_size : float, default=200
-        Megabytes the solver may use for kernel values.
+        Megabytes the solver may use beside the data: for packed samples, kernel values and vectors.
     class_weight : dict or "balanced", default=None
         Factors of C per class; "balanced" is n / (classes x samples of the class).
     verbose : bool, default=False

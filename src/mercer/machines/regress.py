@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils._param_validation import Interval
 
-from mercer.machines.support import SupportMachine, Training
+from mercer.machines.support import SupportMachine, Training, one_each
 from mercer.problem import Problem, Vector, epsilon_insensitive, nu_epsilon
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -22,7 +22,7 @@ class SupportRegressor(RegressorMixin, SupportMachine):  # type: ignore[misc]
     def _targets(self, y: Any, samples: int) -> Array:
         targets: Array = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
         assert_all_finite(targets, input_name="y")
-        return targets
+        return one_each(targets, samples)
 
     def _size(self, training: Training) -> float:
         return float(np.abs(training.target).max())

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.samples.base import Array, Columns, Samples, positions
+from mercer.samples.base import Array, Columns, Samples, positions, squared_deviations
 
 
 class SparseVectors(Samples):
@@ -107,7 +107,7 @@ class SparseVectors(Samples):
     def variance(self) -> float:
         entries = len(self) * self.width
         mean = float(self.array.data.sum(dtype=np.float64)) / entries
-        stored = np.square(self.array.data.astype(np.float64) - mean).sum()
+        stored = squared_deviations(self.array.data, mean)
         return float((stored + (entries - self.array.data.size) * mean**2) / entries)
 
     def lowest(self) -> float:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.samples.base import Array, Columns, Samples, positions
+from mercer.memory import taken
+from mercer.samples.base import Array, Columns, Samples, positions, squared_deviations
 
 
 class Vectors(Samples):
@@ -42,10 +43,10 @@ class Vectors(Samples):
         return int(self.array.nbytes)
 
     def astype(self, dtype: Any) -> Vectors:
-        return self if self.dtype == dtype else Vectors(self.array.astype(dtype), self.names)
+        return self if self.dtype == dtype else Vectors(taken(self.array, None, dtype), self.names)
 
     def take(self, index: NDArray[np.int64]) -> Vectors:
-        return Vectors(self.array[index], self.names)
+        return Vectors(taken(self.array, index, self.dtype), self.names)
 
     def joined(self, other: Samples) -> Samples:
         if isinstance(other, Vectors) and other.width == self.width:
@@ -99,7 +100,8 @@ class Vectors(Samples):
 
     def variance(self) -> float:
         """The variance of all entries together."""
-        return float(self.array.var(dtype=np.float64))
+        entries = self.array.size
+        return squared_deviations(self.array, float(self.array.sum(dtype=np.float64)) / entries) / entries
 
     def lowest(self) -> float:
         return float(self.array.min())

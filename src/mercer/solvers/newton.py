@@ -286,7 +286,7 @@ class Path:
         now, n, operator = self.certificate, len(self.likelihood), self.operator
         seconds = time.perf_counter() - self.begun
         seen = Progress(
-            0, self.steps, now.violation, now.gap, n, self.products * n, operator.kept, operator.bits, seconds
+            0, self.steps, now.violation, now.gap, n, n, self.products * n, operator.kept, operator.bits, seconds
         )
         return bool(self.solver.progress(seen))
 

@@ -59,8 +59,8 @@ class SolverInterrupted(KeyboardInterrupt):
 class Progress:
     """How far a solve has come, and how it is done.
 
-    ``active`` coefficients are in the working set, ``rows`` of K have been computed in a precision of ``bits``, and up
-    to ``kept`` of them are kept in memory.
+    ``active`` coefficients of ``size`` are in the working set, ``rows`` of K have been computed in a precision of
+    ``bits``, and up to ``kept`` of them are kept in memory.
 
     >>> from mercer.problem import hinge
     >>> y, seen = np.array([1.0, -1.0]), []
@@ -74,6 +74,7 @@ class Progress:
     violation: float
     gap: float
     active: int
+    size: int
     rows: int
     kept: int
     bits: int
@@ -108,8 +109,8 @@ class SMO:
 
         def report(p: Any) -> bool:
             seconds = time.perf_counter() - begun
-            seen = Progress(p.problem, p.steps, p.violation, p.gap, p.working, p.computed, p.kept, p.bits, seconds)
-            return bool(self.progress and self.progress(seen))
+            reached = p.problem, p.steps, p.violation, p.gap, p.working, p.count, p.computed, p.kept, p.bits
+            return bool(self.progress and self.progress(Progress(*reached, seconds)))
 
         progress = None if self.progress is None else report
         try:
@@ -120,8 +121,8 @@ class SMO:
         for task in tasks:
             if task.native.status == _native.Status.unbounded:
                 raise NotSeparableError(
-                    "the hard constraints contradict each other: the dual objective grows without bound (it reached "
-                    f"{task.native.dual:.3g} after {task.native.steps} steps). Use a finite C, or a richer kernel"
+                    "the hard constraints contradict each other: the dual objective grows without bound "
+                    f"({growth(task)}). Use a finite C, or a richer kernel"
                 )
         return [solution_of(task, self.tol) for task in tasks]
 
@@ -132,6 +133,13 @@ def task_of(problem: Problem, start: Vector | None) -> Task:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
     (one,) = problem.columns()
     return Task(one, one.feasible(start))
+
+
+def growth(task: Task) -> str:
+    """How far a dual objective without bound got; nowhere if the first pair of coefficients already knows no end."""
+    if task.native.steps == 0:
+        return "samples that the kernel does not tell apart have targets that contradict each other"
+    return f"it reached {task.native.dual:.3g} after {task.native.steps} steps"
 
 
 def solution_of(task: Task, tol: float) -> Solution:
