@@ -109,6 +109,12 @@ def test_primal_and_dual_make_the_same_functions(kernel, parameters, passes, alp
     assert primal.coef_.shape == (2, kernel.features(X).shape[1])
 
 
+def test_a_map_is_given_as_its_kernel():
+    with pytest.raises(TypeError, match=r"is a feature map, not a kernel; its kernel is FeatureMap\(Quadratic"):
+        LMS(Quadratic()).fit(X, y)
+    assert LMS(FeatureMap(Quadratic()), alpha=0.1).fit(X, y).coef_.shape == (21,)
+
+
 def test_a_batch_of_all_rows_is_no_batch():
     whole, batch = (quiet(KernelLMS(step=0.01, batch_size=b, max_iter=5), X, y) for b in (None, len(y)))
     np.testing.assert_array_equal(whole.dual_coef_, batch.dual_coef_)

@@ -8,6 +8,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.distances import Chi2Distance, Exponential, NegativeDistance
 from mercer.kernels.given import Custom, Precomputed
 from mercer.kernels.leaf import positive
+from mercer.kernels.maps import Map
 from mercer.kernels.stationary import Gaussian, Laplacian
 from mercer.kernels.vectors import Cosine, Linear, Polynomial, Sigmoid
 
@@ -41,6 +42,8 @@ def named_kernel(
     """
     if isinstance(kernel, Kernel):
         return kernel
+    if isinstance(kernel, Map):
+        raise TypeError(f"{kernel} is a feature map, not a kernel; its kernel is FeatureMap({kernel})")
     if callable(kernel):
         return Custom(_Partial(kernel, parameters), pairwise=True)
     rate = 1.0 / columns if gamma is None or gamma == "auto" else gamma
