@@ -24,14 +24,20 @@ TABLES = {
     "additive": additive,
     "decompose": decompose,
     "kernels": kernels,
-    "linear": linear,
-    "logistic": logistic,
     "neighbors": neighbors,
     "online": online,
     "ridge": ridge,
 }
 #: Those that run by rules of their own.
-STUDIES = {"graphs": graphs, "metric": metric, "strings": strings, "svm": svm, "trees": trees}
+STUDIES = {
+    "graphs": graphs,
+    "linear": linear,
+    "logistic": logistic,
+    "metric": metric,
+    "strings": strings,
+    "svm": svm,
+    "trees": trees,
+}
 
 
 def main() -> None:

@@ -3,11 +3,12 @@
 Both stop by their own rules, so the objective reached counts as much as the time: the peer of a row is the fastest of
 liblinear's settings (dual or primal, 1,000 iterations or as many as it takes) whose objective is worse than ours by at
 most 1e-5, relatively; where there is none, the one with the best objective. ``error`` is how much our objective
-exceeds the peer's: below 0 ours is the better one.
+exceeds the peer's: below 0 ours is the better one. ``python -m benchmarks linear --only sector`` runs some cases.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from collections.abc import Iterator
@@ -19,12 +20,13 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn.svm
 
-from benchmarks.measure import Row, best_in_turn, load, with_peak
+from benchmarks.measure import Row, best_in_turn, load, run_cases, with_peak
 from mercer import LinearSVC, LinearSVR
 
 #: Data sets with the number of rounds their size allows.
 CLASSES = {"a9a": 5, "sector": 2, "mnist": 1}
 NUMBERS = {"cpusmall": 5, "california_housing": 5, "casp_protein": 3}
+NUMBER_LOSSES = ("squared_epsilon_insensitive", "epsilon_insensitive")
 #: How much worse an objective may be to count as equal.
 EQUAL = 1e-5
 #: Iterations of liblinear: its default, and enough.
@@ -90,32 +92,39 @@ def best_peer(kind: Any, parameters: dict[str, Any], X: Any, y: Any, ours: float
     return peer, value
 
 
-def rows() -> Iterator[Row]:
-    for name, rounds in (CLASSES | NUMBERS).items():
-        data = read(name)
-        if data is None:
-            continue
-        X, y = data
-        ours, peers = (LinearSVC, sklearn.svm.LinearSVC) if name in CLASSES else (LinearSVR, sklearn.svm.LinearSVR)
-        kind = "hinge" if name in CLASSES else "epsilon_insensitive"
-        for loss in (f"squared_{kind}", kind):
-            parameters = {"loss": loss} if name in CLASSES else {"loss": loss, "epsilon": 0.1}
-            machine = ours(**parameters)
-            print(f"  {ours.__name__} {loss} {name}")
-            start = time.perf_counter()
-            reached = objective(fit(machine, X, y), X, y)
-            seconds = time.perf_counter() - start
-            peak = with_peak(partial(fit, machine, X, y))[1]
-            peer, value = best_peer(peers, parameters, X, y, reached, seconds)
-            calls = [partial(fit, machine, X, y), partial(fit, peer, X, y)]
-            ours_seconds, peer_seconds = best_in_turn(calls, rounds)
-            yield Row(
-                f"{ours.__name__} {loss} {name}",
-                f"scikit-learn dual={peer.dual}",
-                ours_seconds,
-                peer_seconds,
-                ours_seconds / peer_seconds,
-                1.0,
-                (reached - value) / value,
-                peak,
-            )
+def run(chosen: argparse.Namespace) -> None:
+    cases = {
+        f"{loss} {name}": partial(compared, name, loss, rounds)
+        for name, rounds in (CLASSES | NUMBERS).items()
+        for loss in (("squared_hinge", "hinge") if name in CLASSES else NUMBER_LOSSES)
+    }
+    run_cases("linear", cases, chosen.only)
+
+
+def compared(name: str, loss: str, rounds: int) -> Iterator[Row]:
+    data = read(name)
+    if data is None:
+        print(f"linear: {name}.npz is not in MERCER_DATA")
+        return
+    X, y = data
+    ours, peers = (LinearSVC, sklearn.svm.LinearSVC) if name in CLASSES else (LinearSVR, sklearn.svm.LinearSVR)
+    parameters = {"loss": loss} if name in CLASSES else {"loss": loss, "epsilon": 0.1}
+    machine = ours(**parameters)
+    print(f"  {ours.__name__} {loss} {name}")
+    start = time.perf_counter()
+    reached = objective(fit(machine, X, y), X, y)
+    seconds = time.perf_counter() - start
+    peak = with_peak(partial(fit, machine, X, y))[1]
+    peer, value = best_peer(peers, parameters, X, y, reached, seconds)
+    calls = [partial(fit, machine, X, y), partial(fit, peer, X, y)]
+    ours_seconds, peer_seconds = best_in_turn(calls, rounds)
+    yield Row(
+        f"{ours.__name__} {loss} {name}",
+        f"scikit-learn dual={peer.dual}",
+        ours_seconds,
+        peer_seconds,
+        ours_seconds / peer_seconds,
+        1.0,
+        (reached - value) / value,
+        peak,
+    )

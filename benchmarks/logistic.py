@@ -12,15 +12,18 @@ C and gamma, by log-loss. The contestants are
 
 Where a set has no split of its own, half of it is held out (seed 0). Columns are standardised by the training part. Up
 to MOST samples are trained on. A row's peer is the SVC whose way did best on that test part, in favour of the SVC;
-``seconds`` are those of the whole choice and fit.
+``seconds`` are those of the processor for the whole choice and fit. ``python -m benchmarks logistic --only sonar`` runs
+some sets.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +38,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.measure import load
+from benchmarks.measure import load, run_cases
 from mercer import KernelLogistic
 
 SETS = ("sonar", "ionosphere", "pima", "vowel", "segment", "spambase", "optdigits", "phoneme")
@@ -94,37 +97,39 @@ def split(file: Any) -> tuple[Any, ...]:
 def judged(machine: Any, grid: dict[str, Any], data: tuple[Any, ...]) -> tuple[float, float, float]:
     """Log-loss and accuracy on the test part, and the seconds of choosing parameters and fitting."""
     X, y, Z, t = data
-    start = time.perf_counter()
+    start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # solvers at the ends of the grid, the process at the ends of its bounds
         folds = StratifiedKFold(5, shuffle=True, random_state=0)
         fitted = GridSearchCV(machine, grid, cv=folds, scoring="neg_log_loss").fit(X, y) if grid else machine.fit(X, y)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     P = fitted.predict_proba(Z)
     return log_loss(t, P, labels=fitted.classes_), float((fitted.classes_[P.argmax(axis=1)] == t).mean()), seconds
 
 
-def rows() -> Iterator[LogisticRow]:
-    for name in SETS:
-        file = load(f"{name}.npz")
-        if file is None:
-            continue
-        data = split(file)
-        gamma = [g / data[0].shape[1] for g in GAMMA]
-        ours = judged(KernelLogistic(), {"C": C, "gamma": gamma}, data)
-        platt = {
-            way: judged(machine, {f"{inside}C": C, f"{inside}gamma": gamma}, data) for way, inside, machine in SVCS
-        }
-        way = min(platt, key=lambda way: platt[way][0])
-        peer = platt[way]
-        explicit = make_pipeline(
-            Nystroem(n_components=min(300, 4 * len(data[0]) // 5), random_state=0), LogisticRegression(max_iter=1000)
-        )
-        nystroem = judged(explicit, {"logisticregression__C": C, "nystroem__gamma": gamma}, data)
-        process = (np.nan,)
-        if len(data[0]) <= 500:
-            width = ConstantKernel(1.0) * RBF(np.sqrt(data[0].shape[1]))
-            process = judged(GaussianProcessClassifier(width, random_state=0), {}, data)
-        losses = {way: result[0] for way, result in platt.items()}
-        others = nystroem[0], process[0], ours[1], peer[1], ours[2], peer[2]
-        yield LogisticRow(name, ours[0], way, peer[0], losses, *others)
+def run(chosen: argparse.Namespace) -> None:
+    run_cases("logistic", {name: partial(compared, name) for name in SETS}, chosen.only)
+
+
+def compared(name: str) -> Iterator[LogisticRow]:
+    file = load(f"{name}.npz")
+    if file is None:
+        print(f"logistic: {name}.npz is not in MERCER_DATA")
+        return
+    data = split(file)
+    gamma = [g / data[0].shape[1] for g in GAMMA]
+    ours = judged(KernelLogistic(), {"C": C, "gamma": gamma}, data)
+    platt = {way: judged(machine, {f"{inside}C": C, f"{inside}gamma": gamma}, data) for way, inside, machine in SVCS}
+    way = min(platt, key=lambda way: platt[way][0])
+    peer = platt[way]
+    explicit = make_pipeline(
+        Nystroem(n_components=min(300, 4 * len(data[0]) // 5), random_state=0), LogisticRegression(max_iter=1000)
+    )
+    nystroem = judged(explicit, {"logisticregression__C": C, "nystroem__gamma": gamma}, data)
+    process = (np.nan,)
+    if len(data[0]) <= 500:
+        width = ConstantKernel(1.0) * RBF(np.sqrt(data[0].shape[1]))
+        process = judged(GaussianProcessClassifier(width, random_state=0), {}, data)
+    losses = {way: result[0] for way, result in platt.items()}
+    others = nystroem[0], process[0], ours[1], peer[1], ours[2], peer[2]
+    yield LogisticRow(name, ours[0], way, peer[0], losses, *others)
