@@ -113,5 +113,18 @@ def test_only_the_files_of_the_format_are_read(tmp_path):
 def test_what_is_no_data_set_is_refused(tmp_path):
     with pytest.raises(ValueError, match="one data set"):
         read_tudataset(tmp_path)
-    with pytest.raises(ValueError, match="neither a folder nor a zip"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder and no archive '.*absent.zip'"):
         read_tudataset(tmp_path / "absent.zip")
+    (tmp_path / "text.zip").write_text("1, 2")
+    with pytest.raises(ValueError, match=r"text.zip is neither a folder nor a zip"):
+        read_tudataset(tmp_path / "text.zip")
+
+
+def test_a_damaged_archive_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "DS.zip", "w") as archive:
+        for name, text in FILES.items():
+            archive.writestr(f"DS/DS_{name}.txt", text)
+    content = (tmp_path / "DS.zip").read_bytes()
+    (tmp_path / "DS.zip").write_bytes(content.replace(b"1, 2\n2, 1", b"1, 2\n2, 5"))
+    with pytest.raises(ValueError, match=r"DS.zip: the archive is damaged: Bad CRC-32 for file 'DS/DS_A.txt'"):
+        read_tudataset(tmp_path / "DS.zip")

@@ -191,6 +191,35 @@ def test_letters_of_values_and_norms_are_the_same(kernel):
     np.testing.assert_allclose(kernel.on("dna").normalized()(*frame), K, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Spectrum(2),
+        Spectrum(2, alphabet="dna"),
+        Mismatch(3, 1),
+        Mismatch(3, 1, alphabet="dna"),
+        GappedKmer(4, 2),
+        GappedKmer(4, 2, alphabet="dna", reverse_complement=True),
+        Subsequence(2, 0.5),
+        WeightedDegree(3, shift=1),
+        LocalAlignment((2, -2), open=4, extend=1),
+        Spectrum(1).on(Segment(0, 3)),
+    ],
+    ids=repr,
+)
+def test_empty_sequences_equal_nothing(kernel):
+    for k in (kernel, kernel.normalized()):
+        for empty in ("", []):
+            assert (k([empty, empty]) == 0).all()
+            assert (k.diag([empty]) == 0).all()
+            for x in ("ACGTACGT", "naïve ☕ 日本語", "A"):
+                some = x if empty == "" else list(x)
+                assert k([empty], [some]) == k([some], [empty]) == 0
+                K = k([empty, some])
+                np.testing.assert_allclose(K[1, 1], k.diag([some])[0])
+                assert (K[0] == 0).all()
+
+
 def test_a_machine_meets_new_letters():
     known, y, new = ["ACGT", "ACGA", "TTTT", "TTTA"], [0, 0, 1, 1], ["ACGN", "TTTN", "NNNN", "NMNA"]
     k = GappedKmer(4, 2)

@@ -51,6 +51,11 @@ def test_one_against_the_rest_has_no_pairs(parameters):
         SVC(strategy="ovr", **parameters).fit(X, y)
 
 
+def test_no_margin_at_all_is_refused_in_words():
+    with pytest.raises(ValueError, match=r"the margin is 0: to this kernel the classes .* as small as nu=0.3"):
+        NuSVC(nu=0.3, kernel="linear").fit(np.ones((6, 1)), [0, 1, 0, 1, 0, 1])
+
+
 def test_class_weights():
     for class_weight in ({0: 0.1, 2: 5.0}, "balanced"):
         ours = SVC(class_weight=class_weight, tol=1e-7, decision_function_shape="ovo").fit(X[10:], y[10:])

@@ -156,6 +156,65 @@ def test_mixed_tables(library, graphs):
     assert regression.predict(frame[:3]).shape == (3,)
 
 
+TEXTS = ["".join(_rng.choice(list("ACGT"), 9)) + "GATTACA" * label for label in y]
+PLAIN = Gaussian("median").on(["age", "income"]) + 0.5 * Spectrum(3).on("sequence") * Linear().on(["dose"])
+WHOLE = PLAIN + WeisfeilerLehman(1).normalized().on("molecule") * SubsetTree().normalized().on("tree")
+
+
+def _full(library):
+    frame = _frame(library, NETWORKS)
+    if library is pd:
+        return frame.assign(sequence=TEXTS, tree=TREES)
+    return frame.with_columns(pl.Series("sequence", TEXTS), pl.Series("tree", TREES))
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@pytest.mark.parametrize("kernel", [PLAIN, WHOLE], ids=["numbers and strings", "graphs and trees, too"])
+def test_tables_of_numbers_strings_graphs_and_trees(library, kernel):
+    frame = _full(library)
+    machine = SVC(C=10, kernel=kernel)
+    fitted = clone(machine).fit(frame, y)
+    assert fitted.score(frame, y) == 1
+    assert cross_val_score(machine, frame, y, cv=4, error_score="raise").mean() > 0.7
+    grid = GridSearchCV(machine, {"kernel__1__0__inner__inner__k": [2, 3]}, cv=3, error_score="raise").fit(frame, y)
+    assert grid.predict(frame[:3]).shape == (3,)
+    for model in (fitted, KernelRidge(kernel=kernel).fit(frame, y)):
+        np.testing.assert_allclose(pickle.loads(pickle.dumps(model)).predict(frame), model.predict(frame), atol=1e-9)
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_what_is_wrong_with_a_table_is_said(library):
+    frame = _full(library)
+
+    def changed(name, first):
+        values = [first, *list(frame[name])[1:]]
+        if library is pd:
+            return frame.assign(**{name: pd.Series(values, dtype=object)})
+        dtype = {"strict": False} if isinstance(first, str) else {"dtype": frame[name].dtype}
+        return frame.with_columns(pl.Series(name, values, **dtype))
+
+    fitted = SVC(kernel=WHOLE).fit(frame, y)
+    for name in ("sequence", "molecule", "tree", "age"):
+        for use in (lambda table: SVC(kernel=WHOLE).fit(table, y), fitted.predict):
+            with pytest.raises(ValueError, match=f"column '{name}' has 1 missing values; fill or drop them first"):
+                use(changed(name, None))
+    with pytest.raises(ValueError, match="found infinity at row 0, column 'dose'"):
+        fitted.predict(changed("dose", np.inf))
+    columns = [name for name in frame.columns if name != "dose"]
+    with pytest.raises(ValueError, match="there is no column 'dose'; the columns are 'age', 'income', 'molecule'"):
+        SVC(kernel=WHOLE).fit(frame[columns], y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(frame[columns])
+    with pytest.raises(TypeError, match=r"sample 0 is Graph with .* nodes and .* edges, a Graph"):
+        Spectrum(1).on("molecule")(frame)
+    with pytest.raises(TypeError, match=r"graph 0 is a str_?; a graph is given as"):
+        WeisfeilerLehman(1).on("sequence")(frame)
+    with pytest.raises(ValueError, match=r"tree 0: .* stands outside all brackets"):
+        SubsetTree().on("sequence")(frame)
+    with pytest.raises(ValueError, match="column 'sequence' does not hold numbers"):
+        Linear().on("sequence")(frame)
+
+
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
 @pytest.mark.parametrize("graphs", [NETWORKS, ATTRIBUTED], ids=["networkx", "flat"])
 def test_sets_of_nodes_in_tables(library, graphs):

@@ -128,7 +128,7 @@ REFUSED = [
     (pd.DataFrame({"age": [1.0, None], "b": [1, 2]}), ValueError, ["'age'", "1 missing", "fill or drop"]),
     (pl.DataFrame({"age": [1.0, None], "b": [1, 2]}), ValueError, ["'age'", "1 missing", "fill or drop"]),
     (pd.DataFrame({"city": ["a", None]}), ValueError, ["'city'", "1 missing"]),
-    (pl.DataFrame({"age": [1.0, float("nan")]}), ValueError, ["NaN", "row 1, column 0"]),
+    (pl.DataFrame({"age": [1.0, float("nan")]}), ValueError, ["NaN", "row 1, column 'age'"]),
     (pd.Series([1.0, 2.0]), ValueError, ["1-D", "reshape(-1, 1)"]),
     (pl.Series([1.0, 2.0]), ValueError, ["1-D", "reshape(-1, 1)"]),
     (np.array([[10**400, 1]], dtype=object), ValueError, ["beyond", "float64", "rescale"]),

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from mercer.kernels import Categorical, Custom, Gaussian, Spectrum
@@ -23,6 +24,13 @@ TEXTS = ["GATTACA", "", "naïve \U0001d54f", "TACO"]
         np.array(TEXTS)[:, None],
         pd.Series(TEXTS),
         pl.Series(TEXTS),
+        pl.Series(TEXTS, dtype=pl.Categorical),
+        pa.array(TEXTS),
+        pa.chunked_array([TEXTS]),
+        pa.table({"s": TEXTS}),
+        pd.Series(TEXTS, dtype="string"),
+        pd.Series(TEXTS, dtype="category"),
+        np.array(TEXTS, dtype=np.dtypes.StringDType()),
         pd.DataFrame({"s": TEXTS}),
         as_samples(TEXTS),
     ],
@@ -39,6 +47,8 @@ def test_bytes_are_letters():
     x = as_sequences([b"GATTACA", bytearray(b"\xff\x00")])
     assert x.content() == ["GATTACA", "\xff\x00"]
     assert Spectrum(2)([b"GATTACA"], ["ATTA"]) == 3
+    for column in (np.array, pd.Series, pl.Series, pa.array):
+        assert as_sequences(column([b"GAT", b"TA"])).content() == ["GAT", "TA"]
 
 
 def test_tokens():
@@ -46,6 +56,8 @@ def test_tokens():
     assert as_sequences(rows).content() == rows
     assert as_sequences([["a", "b"], ["c", "d"]]).content() == [["a", "b"], ["c", "d"]]  # no table
     assert as_sequences([np.array([1, 2]), np.array([3])]).content() == [[1, 2], [3]]
+    for column in (pd.Series, pl.Series, pa.array):
+        assert as_sequences(column([["to", "be"], ["or"]])).content() == [["to", "be"], ["or"]]
     assert (Spectrum(1)([[1, 2], [2, 3]]) == [[2, 1], [1, 2]]).all()
 
 
@@ -63,7 +75,7 @@ def test_take_copy_and_equality():
 
 def test_memory_is_as_stated():
     x = as_sequences(["ACGT" * 50] * 100)
-    assert x.ids.nbytes + x.offsets.nbytes == 4 * 20_000 + 8 * 101
+    assert x.nbytes == 4 * 20_000 + 8 * 101
 
 
 @pytest.mark.parametrize(
@@ -71,7 +83,11 @@ def test_memory_is_as_stated():
     [
         ("GATTACA", TypeError, "single str"),
         ([], ValueError, r"found 0 sample\(s\)"),
-        (["GAT", None], TypeError, "sample 1 is None; fill or drop missing values"),
+        (["GAT", None], TypeError, "sample 1 is None, a NoneType; missing values must be filled or dropped"),
+        (pd.Series(["GAT", pd.NA], dtype="string"), TypeError, "sample 1 is (<NA>|nan), a"),
+        ([["GAT"], {"GAT": 1}], TypeError, "sample 1 is {'GAT': 1}, a dict"),
+        ([["GAT"], {"GAT"}], TypeError, "sample 1 is {'GAT'}, a set"),
+        ([np.int64(1), np.int64(2)], TypeError, "sample 0 is 1, a int64"),
         (["GAT", float("nan")], TypeError, "sample 1 is nan"),
         (["GAT", b"GAT"], TypeError, "1 strings, 1 bytes and 0 others"),
         ([[1.0, 2.0], [[3.0], [4.0]]], TypeError, "sample 1 is a list"),

@@ -6,6 +6,8 @@ import networkx as nx
 import nltk
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -13,16 +15,19 @@ from mercer.kernels import (
     EdgeAttributes,
     EdgeHistogram,
     Gaussian,
+    Graphlet,
+    Mismatch,
     PartialTree,
     RandomWalk,
     SetKernel,
     ShortestPath,
+    Spectrum,
     SubsetTree,
     Subtree,
     VertexHistogram,
     WeisfeilerLehman,
 )
-from mercer.samples import as_graphs, as_trees
+from mercer.samples import as_graphs, as_sets, as_trees
 
 EDGES, LABELS = [(0, 1), (1, 2), (2, 0), (2, 3)], ["C", "C", "N", "O"]
 LENGTHS = [1.5, 1.2, 1.5, 1.4]
@@ -208,6 +213,37 @@ def test_labelled_graphs_are_not_compared_with_unlabelled_ones(kernel):
     assert as_graphs([bonds]).joined(as_graphs(atom)).joined(as_graphs([bonds]))[:2] == as_graphs([bonds, *atom])
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        VertexHistogram(),
+        EdgeHistogram(),
+        ShortestPath(),
+        Graphlet(3),
+        WeisfeilerLehman(2),
+        WeisfeilerLehman(1, EdgeHistogram()),
+        RandomWalk(0.1),
+    ],
+    ids=repr,
+)
+def test_graphs_without_edges_or_nodes(kernel):
+    nothing, node, path = ([], []), ([], ["C"]), ([(0, 1), (1, 2)], ["C", "C", "C"])
+    K = kernel([nothing, node, path])
+    assert (K[0] == 0).all()
+    for k in (kernel, kernel.normalized()):
+        K = k([nothing, node, path])
+        assert np.isfinite(K).all()
+        np.testing.assert_allclose(k.diag([nothing, node, path]), K.diagonal())
+        for i, one in enumerate((nothing, node, path)):
+            np.testing.assert_allclose(k([one], [nothing, node, path]), K[i : i + 1])
+            np.testing.assert_allclose(k([nothing, node, path], [one]), K[:, i : i + 1])
+
+
+def test_matrices_may_be_stacked():
+    stack = np.stack([ADJACENCY, np.zeros((4, 4))])
+    assert as_graphs(stack) == as_graphs(list(stack))
+
+
 def test_unlabelled_graphs_have_one_label():
     assert VertexHistogram()([ADJACENCY, nx.path_graph(3)])[0].tolist() == [16, 12]
     assert as_graphs([(EDGES, None)]) == as_graphs([ADJACENCY])
@@ -220,6 +256,9 @@ def test_unlabelled_graphs_have_one_label():
         ([nx.DiGraph([(0, 1)])], ValueError, "graph 0 is directed"),
         ([np.ones((2, 3))], ValueError, "adjacency matrix of graph 0 must be square"),
         ([np.array([[0, 1], [0, 0]])], ValueError, "graph 0 is not symmetric"),
+        ([np.full((3, 3), np.nan)], ValueError, "adjacency matrix of graph 0 has NaN among its entries"),
+        ([sp.csr_array([[0, np.nan], [np.nan, 0]])], ValueError, "adjacency matrix of graph 0 has NaN among its"),
+        ([nx.path_graph(2), None], TypeError, "graph 1 is a NoneType; a graph is given as"),
         ([(EDGES, LABELS), (EDGES, ["C"])], ValueError, "graph 1 has an edge to node 3, but its nodes are 0 to 0"),
         ([(ADJACENCY, ["C"])], ValueError, "graph 0 has 4 nodes but 1 labels of nodes"),
         ([(EDGES, LABELS, ["single"])], ValueError, "graph 0 has 4 edges but 1 labels of edges"),
@@ -263,6 +302,17 @@ def test_a_tree_is_the_same_however_it_is_given(tree):
     assert as_trees(pd.Series([tree, tree], dtype=object)) == as_trees([NESTED, NESTED])
 
 
+@pytest.mark.parametrize(
+    "column", [pd.Series, pl.Series, pa.array, np.array, lambda trees: pd.DataFrame({"tree": trees})],
+    ids=["pandas", "polars", "arrow", "numpy", "frame"],
+)  # fmt: skip
+def test_columns_of_bracketed_text(column):
+    texts = [TEXT, "(S)", "(S (NP \u65e5\u672c) (VP \u2615))"]
+    assert as_trees(column(texts)) == as_trees(texts)
+    for kernel in (Subtree(), SubsetTree(0.4), PartialTree(0.4, 0.4)):
+        assert kernel(column(texts))[1, 2] == (PartialTree(0.4, 0.4)(["(S)"])[0, 0] if kernel == PartialTree() else 0)
+
+
 def test_deep_trees():
     deep = "leaf"
     for _ in range(20_000):
@@ -281,6 +331,9 @@ def test_deep_trees():
         (["he"], ValueError, "tree 0: 'he' stands outside all brackets"),
         ([("S", ())], ValueError, "tree 0 has an empty tuple"),
         ([3.5], TypeError, "tree 0 is a float; a tree is given as"),
+        (["(S he)", None], TypeError, "tree 1 is a NoneType; a tree is given as"),
+        ([b"(S he)"], TypeError, "tree 0 is a bytes; a tree is given as"),
+        ([""], ValueError, "tree 0 is 0 trees: ''; expected one"),
     ],
 )
 def test_what_is_no_tree_is_refused(trees, error, message):
@@ -333,6 +386,27 @@ def test_samples_are_values(read):
     assert samples[1:].joined(samples[:1]) == samples[::-1]
     with pytest.raises(IndexError, match="there is no sample 2"):
         samples[2]
+
+
+def test_sets_can_be_joined():
+    A, B = [["ACGT", "AAC"], ["GGT"]], [["TTACG", "C", "ACG"], ["AN"]]
+    for kernel in (SetKernel(Mismatch(2, 1)), SetKernel(Mismatch(2, 1), "sum").normalized()):
+        np.testing.assert_allclose(kernel(A, B), kernel(A + B)[:2, 2:], rtol=1e-12)
+    x, z = as_sets(A, Mismatch(2, 1)), as_sets(B, Mismatch(2, 1))
+    assert x.joined(z).members.content() == ["ACGT", "AAC", "GGT", "TTACG", "C", "ACG", "AN"]
+    with pytest.raises(TypeError, match="sets cannot be joined with trees"):
+        x.joined(as_trees([TEXT]))
+
+
+@pytest.mark.parametrize("kernel", [SubsetTree(), PartialTree(), Subtree()], ids=repr)
+def test_kernels_of_trees_refuse_what_other_kernels_have_read(kernel):
+    graph = [(0, 1)], ["C", "C"]
+    for other, X in ((Spectrum(2), ["ab"]), (WeisfeilerLehman(1), [graph]), (Gaussian(1), np.eye(2))):
+        for k in (other + kernel, other * kernel.normalized()):
+            with pytest.raises(TypeError, match=r"expected trees but got (sequences|graphs|vectors)"):
+                k(X)
+            with pytest.raises(TypeError, match=r"expected trees but got (sequences|graphs|vectors)"):
+                k.diag(X)
 
 
 @pytest.mark.parametrize("kernel", [WeisfeilerLehman(2), ShortestPath(), RandomWalk(0.05)], ids=repr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +59,17 @@ class _Files:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"there is no folder and no archive {str(path)!r}")
         if self.path.is_dir():
             self.contents = {file.name: file.read_bytes() for file in sorted(self.path.glob("*.txt"))}
         elif zipfile.is_zipfile(self.path):
-            with zipfile.ZipFile(self.path) as archive:
-                names = [name for name in archive.namelist() if name.endswith(".txt")]
-                self.contents = {Path(name).name: archive.read(name) for name in names}
+            try:
+                with zipfile.ZipFile(self.path) as archive:
+                    names = [name for name in archive.namelist() if name.endswith(".txt")]
+                    self.contents = {Path(name).name: archive.read(name) for name in names}
+            except (EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+                raise FormatError(f"{path}: the archive is damaged: {error}") from None
         else:
             raise FormatError(f"{path} is neither a folder nor a zip archive")
         found = [name for name in self.contents if name.endswith("_A.txt")]

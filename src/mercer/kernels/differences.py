@@ -27,6 +27,8 @@ from mercer.samples.base import Array
 
 #: Counts of words near those of a sequence are made up to this many bytes for all; beyond, words are compared.
 FEATURE_BYTES = 2**23
+#: The alphabet of sequences that are all empty: of one letter, which no text has.
+NO_LETTERS = ("",)
 
 
 class DifferenceKernel(WordKernel):
@@ -118,7 +120,9 @@ class Mismatch(DifferenceKernel):
         return self.alphabet is None
 
     def resolve_own(self, x: Samples) -> Mismatch:
-        return self if self.alphabet is not None else dataclasses.replace(self, alphabet=as_sequences(x).letters)
+        if self.alphabet is not None:
+            return self
+        return dataclasses.replace(self, alphabet=as_sequences(x).letters or NO_LETTERS)
 
     def weights(self, letters: int) -> list[int]:
         """How many words differ in at most m letters from both of two that differ in d letters themselves."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
@@ -41,6 +42,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                 )
             self.kernel = with_parameter(self.kernel, name.removeprefix("kernel__"), value)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _portable(value) for name, value in super().__getstate__().items()}
 
     def _chosen_kernel(self, columns: int) -> Kernel:
         """The kernel that the parameters name."""
@@ -81,6 +85,14 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def _portable(value: Any) -> Any:
+    """The same, except that a frame which polars cannot pickle, with a column of objects, becomes its columns."""
+    frame = nw.from_native(value, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame) and frame.implementation.is_polars() and nw.Object in frame.schema.values():
+        return frame.to_dict(as_series=False)
+    return value
 
 
 def tell(machine: Any, context: Any, task: str, text: str, metadata: dict[str, Any]) -> bool:

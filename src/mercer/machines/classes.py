@@ -98,7 +98,7 @@ class SupportClassifier(LabelledMachine):
     def _scaled(self, solution: Solution) -> tuple[Vector, float]:
         """Coefficients and bias of the function with margin 1."""
         margin, bias = self._margin(solution)
-        with np.errstate(divide="ignore", invalid="ignore"):  # a margin of zero is refused as not finite
+        with np.errstate(over="ignore"):  # next to no margin: refused as not finite
             return solution.coefficients / margin, float(np.divide(bias, margin))
 
     def _norm(self, problem: Problem, solution: Solution) -> float:

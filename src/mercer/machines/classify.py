@@ -250,7 +250,13 @@ class NuSVC(SupportClassifier):
 
     def _margin(self, solution: Solution) -> tuple[float, float]:
         positive, negative = solution.bias  # what f lacks to be zero at the margins of the two classes
-        return abs(float(negative - positive)) / 2, float(positive + negative) / 2
+        margin = abs(float(negative - positive)) / 2
+        if not margin:
+            raise ValueError(
+                "the margin is 0: to this kernel the classes are so alike that no function has a share of margin "
+                f"errors as small as nu={self.nu:g}; use a larger nu, or another kernel"
+            )
+        return margin, float(positive + negative) / 2
 
     def _warn(self, solutions: Sequence[Solution]) -> None:
         super()._warn(solutions)

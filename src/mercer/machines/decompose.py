@@ -317,6 +317,8 @@ class KernelPCA(Decomposition):
         return samples.symmetric_part() if isinstance(samples, Similarities) else samples
 
     def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
+        if self.fit_inverse_transform:
+            _refuse_objects(samples)
         count, operator = self._count(len(samples)), Centred(self._gram(samples))
         pairs = self._eigenpairs(operator, count, progress)
         self.n_iter_ = pairs.iterations
@@ -364,6 +366,7 @@ class KernelPCA(Decomposition):
         check_is_fitted(self)
         if self.fit_inverse_transform:
             return self.inverse_(X)
+        _refuse_objects(self.expansion_.samples)
         gaussian = preimages.gaussian_of(self.kernel_)
         if gaussian is None or hasattr(self.X_fit_, "tocsr"):
             raise NotFittedError(
@@ -379,3 +382,12 @@ class KernelPCA(Decomposition):
             start = np.argmin(np.sum(own**2, axis=1) - 2 * T[some] @ own.T, axis=1)
             out[some] = preimages.nearest(gaussian, samples, weights, samples.take(start).dense())
         return out
+
+
+def _refuse_objects(samples: Samples) -> None:
+    """Refuses to look for pre-images where there are no columns of numbers to mix."""
+    if samples.width is None:
+        raise NotImplementedError(
+            f"KernelPCA has no inverse transform for {samples.kind}: pre-images are mixtures of the samples, which "
+            "only vectors have"
+        )

@@ -47,16 +47,24 @@ X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sam
         return from_columns(tuple(_column(frame, name) for name in frame.columns), names)
     if isinstance(frame, nw.Series):
         X = frame.to_numpy()
+    X = as_numpy(X)
     if isinstance(X, (set, dict)) or (hasattr(X, "__iter__") and not hasattr(X, "__len__")):
         raise TypeError(f"expected an array, a data frame or a list of samples but got a {type(X).__name__}")
     return _sequence(X)
+
+
+def as_numpy(X: Any) -> Any:
+    """Arrow's arrays, which narwhals takes in chunks only, and NumPy's own texts as arrays of objects or numbers."""
+    if type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "to_numpy"):
+        X = X.to_numpy(zero_copy_only=False)
+    return X.astype(object) if isinstance(X, np.ndarray) and X.dtype.kind == "T" else X
 
 
 def _column(frame: Any, name: str) -> Array:
     column = frame.get_column(name)
     if column.null_count():
         raise ValueError(f"column {name!r} has {column.null_count()} missing values; fill or drop them first")
-    return np.asarray(column.to_numpy())
+    return np.asarray(as_numpy(column.to_numpy()))
 
 
 def _sequence(X: Any) -> Samples:
@@ -136,17 +144,18 @@ def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum()  # of all entries: NaN or infinite if one of them is, and rarely otherwise
     if not np.isfinite(total):
-        _refuse_infinite(array)
+        _refuse_infinite(array, names)
     return Vectors(array, names)
 
 
-def _refuse_infinite(array: Array) -> None:
+def _refuse_infinite(array: Array, names: tuple[str, ...] | None) -> None:
     bad = ~np.isfinite(array)
     if bad.any():
         i, j = np.argwhere(bad)[0]
         value = "NaN" if np.isnan(array[i, j]) else "infinity"
         raise ValueError(
-            f"expected finite numbers but found {value} at row {i}, column {j} ({bad.sum()} such entries in all); "
+            f"expected finite numbers but found {value} at row {i}, column {repr(names[j]) if names else j} "
+            f"({bad.sum()} such entries in all); "
             "impute or drop them first"
         )
 

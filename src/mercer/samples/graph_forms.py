@@ -39,7 +39,8 @@ def as_graphs(X: Any) -> Graphs:
     """Graphs from a list, an array or a column of graphs, each given in any of these ways:
 
     - a networkx graph; nodes and edges may have a ``label`` and a vector of ``attributes``;
-    - a square adjacency matrix, dense or SciPy sparse, where any number but 0 is an edge;
+    - a square adjacency matrix, dense or SciPy sparse, where any number but 0 is an edge; of several dense ones, X may
+      be the stack, an array of three dimensions;
     - a list of edges, which are pairs of positions among the nodes, or an array of them with two columns; an array of
       two rows and two columns is an adjacency matrix;
     - a tuple ``(matrix or edges, labels of nodes, labels of edges, attributes of nodes, attributes of edges)`` of which
@@ -57,7 +58,8 @@ def as_graphs(X: Any) -> Graphs:
     """
     if isinstance(X, Graphs):
         return X
-    items = items_of(X, "graphs")
+    stack = isinstance(X, np.ndarray) and X.ndim == 3
+    items = list(X) if stack and len(X) else items_of(X, "graphs")
     known = together(items, Graphs)
     if known is not None:
         assert isinstance(known, Graphs)
@@ -191,7 +193,9 @@ def _adjacency(matrix: Any, labels: Any, edge_labels: Any, attributes: Any, edge
     dense = isinstance(matrix, np.ndarray)
     edges = _native.edges(np.asarray(matrix, dtype=np.float64)) if dense else _joined(matrix)
     if edges is None:
-        raise ValueError(f"the adjacency matrix of graph {i} is not symmetric; the kernels compare undirected graphs")
+        nan = (matrix != matrix).sum() > 0
+        what = "has NaN among its entries" if nan else "is not symmetric; the kernels compare undirected graphs"
+        raise ValueError(f"the adjacency matrix of graph {i} {what}")
     n = matrix.shape[0]
     own = _entries(edge_labels, edges, n, "labels", i)
     return _One(

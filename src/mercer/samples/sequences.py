@@ -56,6 +56,10 @@ class Sequences(Samples):
             return self
         return Sequences(self.ids, self.offsets, self.letters, self.tokens, dtype)
 
+    @property
+    def nbytes(self) -> int:
+        return self.ids.nbytes + self.offsets.nbytes
+
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self.offsets)
@@ -119,10 +123,10 @@ def as_sequences(X: Any) -> Sequences:
         return X
     items = _items(X)
     for i, item in enumerate(items):
-        if item is None or isinstance(item, (int, float, np.number)):
+        if not isinstance(item, (str, bytes, bytearray)) and not _in_order(item):
             raise TypeError(
-                f"expected sequences (strings, bytes or lists of tokens) but sample {i} is {item!r}; "
-                "fill or drop missing values first"
+                f"expected sequences (strings, bytes or lists of tokens) but sample {i} is {str(item)[:60]}, a "
+                f"{type(item).__name__}; missing values must be filled or dropped first"
             )
     texts = sum(isinstance(item, str) for item in items)
     bytestrings = sum(isinstance(item, (bytes, bytearray)) for item in items)
@@ -136,6 +140,11 @@ def as_sequences(X: Any) -> Sequences:
             f"{len(items) - texts - bytestrings} others; decode bytes, or split strings into tokens"
         )
     return _from_tokens(items)
+
+
+def _in_order(item: Any) -> bool:
+    """Whether it has tokens in an order: dictionaries, sets and graphs have none."""
+    return isinstance(item, (Sequence, np.ndarray)) or (hasattr(item, "__array__") and not isinstance(item, np.generic))
 
 
 def _items(X: Any) -> Sequence[Any]:

@@ -39,6 +39,10 @@ class Sets(Samples):
     def astype(self, dtype: Any) -> Sets:
         return Sets(self.members.astype(dtype), self.starts)
 
+    @property
+    def nbytes(self) -> int:
+        return self.members.nbytes + self.starts.nbytes
+
     def take(self, index: NDArray[np.int64]) -> Sets:
         members, starts = ranges(self.starts, index)
         return Sets(self.members.take(members), starts)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.samples.base import Array, Samples
-from mercer.samples.door import as_samples
+from mercer.samples.door import as_numpy, as_samples
 from mercer.samples.objects import Objects
 from mercer.samples.table import Table
 
@@ -88,6 +88,7 @@ class Sample:
 
 def items_of(X: Any, what: str) -> Sequence[Any]:
     """The objects in what a user gave: a list, an array or a column of objects."""
+    X = as_numpy(X)
     if hasattr(X, "columns") and not isinstance(X, Samples):
         X = as_samples(X)
     if isinstance(X, Objects):
