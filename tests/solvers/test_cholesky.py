@@ -180,6 +180,11 @@ def test_the_condition_is_that_of_lapack(rows):
         reciprocal_condition(factor.astype(np.float32), norm)
 
 
+def test_long_calls_see_what_is_set_around_them():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        interruptible(lambda: np.ones(1) / 0)
+
+
 def test_errors_of_long_calls_come_through():
     with pytest.raises(ZeroDivisionError):
         interruptible(lambda: 1 / 0)

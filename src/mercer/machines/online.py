@@ -103,7 +103,7 @@ class OnlineClassifier(ClassifierMixin, CallbackSupportMixin):  # type: ignore[m
 
     def _epochs(self, rows: int, learn: Callable[[Positions], Positions], context: Any) -> None:
         """Pass after pass over so many rows, until one is without mistakes."""
-        self._mistakes = []
+        self._mistakes, self.n_iter_ = [], 0
         random = check_random_state(0 if self.random_state is None else self.random_state)
         for _ in range(self.max_iter):
             order = random.permutation(rows) if self.shuffle else np.arange(rows)

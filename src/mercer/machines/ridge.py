@@ -239,7 +239,8 @@ class KernelRidge(RidgeMachine):
         Whether to add a bias b, which is not penalised.
     verbose : bool, default=False
         Write a line for each stage that begins: the matrix, its factor, each refinement. scikit-learn's callbacks
-        (``set_callbacks``) are told the same; a closed form cannot be stopped half way.
+        (``set_callbacks``) are told the same; a closed form cannot be stopped half way. Ctrl-C returns at once, but a
+        call of LAPACK that has begun goes on in the background until it is done, and what it found is dropped.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -47,7 +48,7 @@ def interruptible(call: Callable[[], T], rows: int = SHORT) -> T:
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(timeout=0.1)

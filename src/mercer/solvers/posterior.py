@@ -49,8 +49,9 @@ class Posterior:
         kernel, samples = self.gram.kernel, samples.astype(np.float64)
         pairs = kernel.bind(samples, self.gram.samples)
         out = np.array(kernel.diag(samples))
-        for start in range(0, len(out), COLUMNS):
-            rows = slice(start, min(start + COLUMNS, len(out)))
+        at_once = 2 * COLUMNS  # there is one triangle to solve with, not two
+        for start in range(0, len(out), at_once):
+            rows = slice(start, min(start + at_once, len(out)))
             cross = pairs.block(rows, slice(0, len(self.gram)))
             if self.ones is not None:
                 out[rows] += (1 - cross @ self.ones) ** 2 / self.ones.sum()
