@@ -13,15 +13,15 @@ from mercer.samples import as_graphs
 
 
 def made_up(count: int = 100, seed: int = 0):
-    """Chains of carbon; those of the second class carry a nitro group, N with two O."""
+    """Carbon rings with a tail, one N and two O; in the second class these are a nitro group, NO2."""
     rng = np.random.default_rng(seed)
     molecules, y = [], np.arange(count) % 2
     for label in y:
         n = int(rng.integers(8, 14))
-        edges, atoms = [(v, v - 1) for v in range(1, n)] + [(0, 5)], ["C"] * n
-        group = [("N", 0), ("O", 1), ("O", 1)] if label else [("N", 0), ("O", 2), ("O", 5)]
-        edges += [(n + i, n if to == 1 else to) for i, (_, to) in enumerate(group)]
-        molecules.append((edges, atoms + [atom for atom, _ in group]))
+        nitrogen, one, other = n, n + 1, n + 2
+        edges = [(v, v - 1) for v in range(1, n)] + [(0, 5), (nitrogen, 0)]
+        edges += [(one, nitrogen), (other, nitrogen)] if label else [(one, 2), (other, 5)]
+        molecules.append((edges, ["C"] * n + ["N", "O", "O"]))
     return as_graphs(molecules), y
 
 

@@ -24,7 +24,7 @@ for kernel in (Spectrum(4), GappedKmer(6, 4), WeightedDegree(5)):
     print(f"             {score:.3f} in 10-fold cross-validation   {kernel}")
 
 grid = GridSearchCV(SVC(C=10, kernel=Spectrum(1)), {"kernel__k": [1, 2, 3, 4, 5]}, cv=5).fit(X, y)
-print(f"             {grid.best_estimator_} is the best word length for {grid.best_score_:.3f}")
+print(f"             {grid.best_score_:.3f} in 5-fold cross-validation    {grid.best_estimator_.kernel}, the best k")
 machine = SVC(C=10, kernel=WeightedDegree(5).normalized()).fit(X, y)
 print("certificate ", machine.certificate_)
 print(check_kernel(machine.kernel_, X, y))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer.kernels import (
+    EdgeAttributes,
     EdgeHistogram,
     Gaussian,
     Graphlet,
@@ -31,16 +32,24 @@ def _drawn(pool):
     )
 
 
+def _attributed(graph):
+    """With an edge more, for all sets of edges to have a member, and two attributes of every edge."""
+    edges, labels, edge_labels = [*graph[0], (len(graph[1]), 0)], [*graph[1], "0"], [*graph[2], "0"]
+    return edges, labels, edge_labels, None, _rng.standard_normal((len(edges), 2))
+
+
 OBJECTS = {
     "graphs": _drawn([graphs.random_graph(_rng, 7, 0.4, 3, 2) for _ in range(30)]),
     "sets": _drawn([_rng.standard_normal((_rng.integers(1, 12), 3)) for _ in range(30)]),
     "trees": _drawn([("S", *trees.random_tree(_rng, 3, 3)) for _ in range(30)]),
+    "graphs with attributes": _drawn([_attributed(graphs.random_graph(_rng, 7, 0.4, 3, 2)) for _ in range(30)]),
 }
 
 _path = graphs.of_features(graphs.shortest_path)
 _subset = graphs.pairwise(lambda a, b: trees.subset_tree(a, b, 0.5))
 _partial = graphs.pairwise(lambda a, b: trees.partial_tree(a, b, 0.6, 0.7))
-_wl = graphs.of_features(lambda g: graphs.weisfeiler_lehman(g, 1, graphs.vertex_histogram))
+_wl = graphs.of_features(lambda g: graphs.weisfeiler_lehman(g[:3], 1, graphs.vertex_histogram))
+_edge_means = graphs.pairwise(lambda a, b: naive.gaussian(a[4], b[4], 1.0).mean())
 
 
 def cosine(k):
@@ -85,6 +94,18 @@ OBJECT_CASES = [
             "sets",
         )
         for how in ("sum", "mean", "max")
+    ),
+    (
+        "attributes of edges",
+        SetKernel(Gaussian(1), "sum").on(EdgeAttributes()),
+        graphs.pairwise(lambda a, b: naive.gaussian(a[4], b[4], 1.0).sum()),
+        "graphs with attributes",
+    ),
+    (
+        "attributes and labels",
+        0.5 * WeisfeilerLehman(1).normalized() * SetKernel(Gaussian(1)).on(EdgeAttributes()),
+        lambda A, B: 0.5 * cosine(_wl)(A, B) * _edge_means(A, B),
+        "graphs with attributes",
     ),
     ("subtree", Subtree(), graphs.of_features(trees.subtrees), "trees"),
     ("subset tree", SubsetTree(0.5), _subset, "trees"),
