@@ -41,13 +41,13 @@ template <> const Loops<double>& loops<double>() {
     return baseline::linear64;
 }
 
-double Term::loss(double u, double l1) const {
+double Term::loss(double u, double l1, double most) const {
     if (ridge > 0) {
         const double a = response(u, l1);
         return u * a - l1 * std::abs(a) - 0.5 * ridge * a * a;
     }
     const double excess = std::abs(u) - l1, end = u > 0 ? upper : lower;
-    return excess > 0 && end != 0 ? excess * std::abs(end) : 0.0;
+    return excess > 0 && end != 0 ? excess * std::min(std::abs(end), most) : 0.0;
 }
 
 template <class T> Rows<T>::Rows(const Source<T>& source, double constant)
@@ -98,6 +98,9 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     products(rows, w, f);
     if (dual_weights != w) products(rows, dual_weights, own);
     const Vector& dual_f = own.empty() ? f : own;
+    double most = 0;
+    for (double ai : a) most = std::max(most, 2 * std::abs(ai));
+    const bool hard = std::any_of(problem.terms.begin(), problem.terms.end(), [](const Term& t) { return t.hard(); });
     struct Sums {
         double loss = 0, dual = 0, rise = 0, fall = 0;
     } parts[kParts];
@@ -108,7 +111,7 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
             const double ai = a[i];
             if (!(t.lower < t.upper)) continue;
             const double slope = t.q - dual_f[i] - t.ridge * ai;
-            sum.loss += t.loss(t.q - f[i], l1);
+            sum.loss += t.loss(t.q - f[i], l1, t.hard() ? most : kInfinity);
             sum.dual += ai * t.q - l1 * std::abs(ai) - 0.5 * t.ridge * ai * ai;
             sum.rise = std::max(sum.rise, t.rise(ai, slope, l1));
             sum.fall = std::min(sum.fall, t.fall(ai, slope, l1));
@@ -129,9 +132,12 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     solution.primal = 0.5 * norm + total.loss;
     solution.dual = total.dual - 0.5 * dual_norm;
     solution.violation = total.rise - total.fall;
-    // Where the numbers are so large that rounding alone exceeds tol, a gap of nothing is proof enough.
+    if (std::isnan(solution.primal) || std::isnan(solution.dual)) solution.violation = kInfinity; // beyond float64
+    // Where the numbers are so large that rounding alone exceeds tol, a gap of nothing is proof enough, unless it is
+    // that of other constraints.
     const double gap = solution.primal - solution.dual;
-    solution.converged = solution.violation <= options.tol || gap <= 1e-12 * std::abs(solution.primal);
+    const bool closed = !hard && gap <= 1e-12 * std::abs(solution.primal);
+    solution.converged = std::isfinite(gap) && (solution.violation <= options.tol || closed);
     solution.certified = true;
 }
 

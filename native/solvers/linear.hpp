@@ -21,6 +21,7 @@
 #include "solvers/progress.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -42,7 +43,10 @@ struct Term {
         const double shrunk = u - std::min(std::max(u, -l1), l1); // no branches: they could not be predicted
         return std::min(std::max(shrunk / ridge, lower), upper);
     }
-    double loss(double u, double l1) const;
+    // A hard constraint has no finite loss: it is charged like a soft one whose bounds are +-most. If no coefficient of
+    // the optimum is larger, the two problems have the same optimum.
+    double loss(double u, double l1, double most = kInfinity) const;
+    bool hard() const { return ridge == 0 && lower < upper && (std::isinf(lower) || std::isinf(upper)); }
 };
 
 struct Problem {
@@ -159,8 +163,6 @@ void descend(const Rows<T>& rows, const Problem& problem, const Options& options
 template <class T> void newton(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
 template <class T>
 void proximal(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
-// A few sweeps of descend(), for others to go on from: coefficients without a certificate.
-template <class T> void sweep(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
 
 // Recomputes in float64 what weights and coefficients prove; the weights need not be X'a.
 template <class T>

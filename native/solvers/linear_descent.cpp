@@ -14,7 +14,6 @@ namespace {
 
 constexpr Index kPlainSweeps = 20; // before the first acceleration; easy problems end earlier
 constexpr Index kLeastSteps = 10;  // of conjugate gradients; fewer do not pay
-constexpr Index kFewSweeps = 10;   // of sweep()
 
 // xorshift64*: small, fast, the same everywhere.
 struct Random {
@@ -53,11 +52,6 @@ template <class T> class Descent {
             if (solution.iterations >= options_.max_iterations || tol < 1e-3 * options_.tol) return;
             tol *= 0.5; // slopes seen during a sweep are a little older than those of the certificate
         }
-    }
-
-    void few(Solution& solution) {
-        options_.max_iterations = std::min(options_.max_iterations, kFewSweeps);
-        descend(options_.tol, solution);
     }
 
   private:
@@ -242,13 +236,7 @@ template <class T>
 void descend(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
     Descent<T>(rows, problem, options).run(problem, solution);
 }
-template <class T> void sweep(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
-    Descent<T>(rows, problem, options).few(solution);
-}
-#define MERCER_INSTANTIATE(T)                                                                                          \
-    template void descend(const Rows<T>&, const Problem&, const Options&, Solution&);                                  \
-    template void sweep(const Rows<T>&, const Problem&, const Options&, Solution&);
-MERCER_INSTANTIATE(float)
-MERCER_INSTANTIATE(double)
+template void descend(const Rows<float>&, const Problem&, const Options&, Solution&);
+template void descend(const Rows<double>&, const Problem&, const Options&, Solution&);
 
 } // namespace mercer::linear

@@ -32,10 +32,13 @@ template <class T> class Newton {
         reach_ = 2 * std::sqrt(std::max(rows.largest_square(), 1e-300));
     }
 
-    void start(const Vector& coefficients) {
-        a = coefficients;
-        combine(rows_, a, partial_, w);
-        products(rows_, w, f);
+    double primal(const Problem& problem) const {
+        double sum = 0.5 * inner(w, w);
+        for (std::size_t i = 0; i < f.size(); ++i) {
+            const Term& t = problem.terms[i];
+            if (t.lower < t.upper) sum += t.loss(t.q - f[i], problem.l1);
+        }
+        return sum;
     }
     // The coefficients of largest loss.
     void respond(const Problem& problem) {
@@ -201,34 +204,45 @@ template <class T> void proximal(const Rows<T>& rows, const Problem& problem, co
         size = std::max(size, std::abs(t.q));
         cost = std::max(cost, std::max(-t.lower, t.upper));
     }
-    sweep(rows, problem, options, best);
-    best.iterations = 0;
-    solver.start(best.coefficients);
-    double rho = 0.1 * size / std::max(cost, 1e-300);
-    // The smaller rho, the fewer stages and the worse its systems: below `small` it falls only when stages achieve
-    // little.
-    const double small = 0.01 * rho, least = 1e-4 * small, fine = 0.25 * options.tol;
-    double inner_tol = 0.1 * rho * cost;
-    for (double last = kInfinity;;) {
+    // The first corners are so round that all coefficients are free at w = 0. The smaller rho, the fewer stages and the
+    // worse its systems: below `small` it falls only when stages achieve little.
+    double rho = 10 * (size > 0 ? size : 1) / std::max(cost, 1e-300);
+    const double small = 1e-4 * rho, least = 1e-4 * small, fine = 0.25 * options.tol;
+    double inner_tol = 0.1 * rho * cost, last = kInfinity, lowest = kInfinity;
+    Vector low;        // the weights of the lowest primal seen, which rounding may have kept X'a from
+    Index useless = 0; // stages since the last that was good for something
+    while (true) {
         for (std::size_t i = 0; i < stage.terms.size(); ++i) {
             stage.terms[i].ridge = rho;
             stage.terms[i].q = problem.terms[i].q + rho * solver.a[i];
         }
         const Index before = solver.iterations;
-        solver.minimise(stage, std::max(fine, inner_tol), watch);
+        try {
+            solver.minimise(stage, std::max(fine, inner_tol), watch);
+        } catch (const Interrupted&) {
+            if (!best.certified) best.weights = solver.w, best.coefficients = solver.a;
+            best.iterations = solver.iterations;
+            throw;
+        }
         Solution solution;
         solution.coefficients = solver.a;
         certify(rows, problem, options, solution);
-        const double violation = solution.violation;
+        const double violation = solution.violation, reached = solver.primal(problem);
+        if (reached < lowest) lowest = reached, low = solver.w;
+        useless = violation < 0.9 * best.violation ? 0 : useless + 1;
         if (!best.certified || violation < best.violation) best = std::move(solution);
         best.iterations = solver.iterations;
         const bool idle = before == solver.iterations;
-        if (best.converged || watch.stopped() || solver.iterations >= options.max_iterations) return;
-        if (idle && inner_tol <= fine && rho == least) return;
-        if (violation > 100 * best.violation) return; // rounding has taken over
+        if (best.converged || watch.stopped() || solver.iterations >= options.max_iterations) break;
+        if (idle && inner_tol <= fine && rho == least) break;
+        if (useless > 8 || violation > 100 * best.violation || std::isinf(violation)) break; // rounding has taken over
         inner_tol = 0.1 * std::min(violation, idle ? inner_tol : rho * cost);
         if (rho > small || violation > 0.3 * last) rho = std::max(0.2 * rho, least);
         last = violation;
+    }
+    if (!best.converged && !watch.stopped() && lowest < best.primal) {
+        best.weights = low;
+        certify(rows, problem, options, best);
     }
 }
 #define MERCER_INSTANTIATE(T)                                                                                          \

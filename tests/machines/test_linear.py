@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
-from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_classification
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import LinearSVC, LinearSVR
 from mercer.problem import Problem
 from mercer.solvers.linear import LinearSolver
-from tests.interrupt import interrupted
-from tests.machines.watcher import Watcher
 from tests.naive import judge
 
 X, y = make_classification(400, 30, n_informative=8, flip_y=0.1, random_state=3)
@@ -177,13 +173,6 @@ def test_sparse_data_in_any_order_with_repetitions():
     np.testing.assert_array_equal(messy.data, before)
 
 
-def test_hard_margin():
-    separable = np.array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]])
-    for loss in ("hinge", "squared_hinge"):
-        machine = LinearSVC(C=np.inf, loss=loss, tol=1e-8, intercept_scaling=100).fit(separable, [0, 0, 1, 1])
-        np.testing.assert_allclose(machine.coef_, [[1.0, 0.0]], atol=1e-3)
-
-
 @pytest.mark.parametrize("C", [0.01, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -196,16 +185,6 @@ def test_hard_data_give_a_small_violation_or_an_honest_warning(loss, C):
     assert c.converged == (c.violation <= 1e-4 or c.gap <= 1e-12 * c.primal)
     assert c.converged or C > 1e3
     assert c.gap <= 0.1 * c.primal
-
-
-def test_not_converged_says_so():
-    with pytest.warns(ConvergenceWarning, match="KKT violation is"):
-        machine = LinearSVC(max_iter=1).fit(X, y)
-    assert not machine.certificate_.converged
-    assert machine.n_iter_ == 1
-    with pytest.warns(ConvergenceWarning, match="Liblinear failed to converge, increase the number of iterations."):
-        machine = LinearSVR(max_iter=2).fit(D, t)
-    assert machine.n_iter_ == 2
 
 
 def test_l1_is_delegated_and_certified():
@@ -234,61 +213,6 @@ def test_unsupported_combinations_say_what_scikit_learn_says():
         LinearSVC().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="epsilon must be at least 0"):
         LinearSVR(loss="squared_epsilon_insensitive", epsilon=-1.0).fit(D, t)
-
-
-def test_verbose_writes_progress_and_the_certificate(capsys):
-    LinearSVC(verbose=1).fit(X, y)
-    said = capsys.readouterr().out
-    assert said.startswith("LinearSVC problem 0: 0 iterations, violation")
-    assert "[LinearSVC] converged after" in said
-
-
-# Coordinate descent, Newton's method and the proximal point method.
-WAYS = [
-    pytest.param(LinearSVC(loss="hinge", tol=1e-6), labels, id="three hinges"),
-    pytest.param(LinearSVC(dual=True, C=10.0, tol=1e-9, max_iter=10**5), y, id="descent"),
-    pytest.param(LinearSVC(dual=False, tol=1e-9), y, id="Newton"),
-    pytest.param(LinearSVR(tol=1e-6, epsilon=0.1), X[:, 0] + X[:, 1] ** 2, id="proximal"),
-]
-
-
-@pytest.mark.parametrize(("machine", "target"), WAYS)
-def test_callbacks_are_told_and_change_nothing(machine, target):
-    rows = wide if target is labels else X
-    watcher = Watcher()
-    plain, watched = clone(machine).fit(rows, target), clone(machine).set_callbacks(watcher).fit(rows, target)
-    np.testing.assert_array_equal(plain.coef_, watched.coef_)
-    first = watcher.seen[0]
-    assert {"violation", "gap", "iterations", "active", "problem", "seconds"} <= first.keys()
-    assert {told["problem"] for told in watcher.seen} == set(range(len(np.atleast_2d(plain.coef_))))
-    certificates = plain.certificate_ if isinstance(plain.certificate_, tuple) else (plain.certificate_,)
-    assert first["iterations"] == 0
-    assert first["gap"] > max(c.gap for c in certificates)
-    np.testing.assert_array_equal(watcher.ended[0].predict(rows), plain.predict(rows))
-
-
-@pytest.mark.parametrize(("machine", "target"), WAYS)
-def test_callbacks_stop_the_solver(machine, target):
-    rows = wide if target is labels else X
-    watcher = Watcher(stop=True)
-    machine = clone(machine).set_callbacks(watcher)
-    with pytest.warns(ConvergenceWarning, match="stopped before it converged"):
-        machine.fit(rows, target)
-    assert len(watcher.seen) == 1  # for all outputs
-    certificates = machine.certificate_ if isinstance(machine.certificate_, tuple) else (machine.certificate_,)
-    assert not any(c.converged or c.iterations for c in certificates)
-    assert all(np.isfinite([c.primal, c.dual, c.violation]).all() for c in certificates)
-    if isinstance(machine, LinearSVC):  # else it goes on to where its first stage begins
-        told, reached = watcher.seen[0], certificates[watcher.seen[0]["problem"]]
-        assert (told["violation"], told["gap"]) == pytest.approx((reached.violation, reached.gap), rel=1e-9)
-
-
-@pytest.mark.parametrize("parameters", [dict(loss="hinge"), dict(dual=True), dict(dual=False)])
-def test_ctrl_c_is_answered_within_a_second(parameters):
-    rng = np.random.default_rng(0)
-    large, noise = rng.normal(size=(60_000, 300)), rng.integers(0, 20, 60_000)
-    machine = LinearSVC(**parameters, C=100.0, tol=1e-12, max_iter=10**6)
-    assert interrupted(lambda: machine.fit(large, noise), after=0.7) < 1
 
 
 @pytest.mark.parametrize("classes", [2, 3])

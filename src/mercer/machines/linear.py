@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Callable
@@ -18,11 +19,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
 from mercer.machines.base import watch
+from mercer.machines.support import positive_weights
 from mercer.problem import Vector
 from mercer.samples import as_samples
 from mercer.solvers.certificate import Certificate
@@ -59,13 +61,20 @@ class LinearMachine(CallbackSupportMixin):  # type: ignore[misc]
             solution = solve()
         except SolverInterrupted as interrupt:
             (solution,) = interrupt.solutions
-            self._keep(solution)
+            with contextlib.suppress(ValueError):  # what there is may be too little for a model
+                self._keep(solution)
             raise
         self._keep(solution)
         _report(self, solution)
 
     def _keep(self, solution: LinearSolution) -> None:
         """Sets the fitted attributes."""
+        for certificate in solution.certificates:
+            if not (np.isfinite(certificate.gap) and np.isfinite(solution.weights).all()):
+                raise ValueError(
+                    f"The weights or their objective are beyond float64: primal {certificate.primal:.3g}, dual "
+                    f"{certificate.dual:.3g}. Scale the columns of X and the targets, or take a smaller C"
+                )
         self.coef_ = solution.weights
         self.intercept_ = solution.intercepts if self.fit_intercept else 0.0
         self.n_iter_ = solution.iterations
@@ -174,7 +183,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             )
         if self.loss == "hinge" and not self.dual:
             raise _unsupported(self.penalty, self.loss, self.dual)
-        factor = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight)
+        factor = self._factors(y, sample_weight)
         if len(self.classes_) == 2:
             outputs = [(1, factor[1], factor[0])]
         else:
@@ -183,6 +192,19 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         squared = self.loss == "squared_hinge"
         solver = _solver(self, squared, context)
         self._solve(lambda: solver.classify(X, label, cost, outputs, squared=squared))
+
+    def _factors(self, y: Any, sample_weight: Any) -> Vector:
+        """The factors of C, one per class."""
+        with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
+            factor: Vector = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
+            )
+        if not (factor >= 0).all():
+            wrong = np.flatnonzero(~(factor >= 0))[0]
+            raise ValueError(
+                f"class_weight must be at least 0 for every class, not {factor[wrong]} for {self.classes_[wrong]!r}"
+            )
+        return factor
 
     def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
@@ -196,9 +218,8 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             peer.classes_,
             peer.n_iter_,
         )
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        cost = self.C * np.maximum(weight, 0.0)
-        factor = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight)
+        cost = self.C * np.maximum(positive_weights(sample_weight, len(y)), 0.0)
+        factor = self._factors(y, sample_weight)
         constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
         label = np.searchsorted(self.classes_, y)
         if self.multi_class == "crammer_singer":
@@ -298,9 +319,13 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
         if not squared and not self.dual:
             raise _unsupported("l2", self.loss, self.dual)
         y = np.asarray(y, dtype=np.float64)
+        if not np.isfinite(self.epsilon):
+            raise ValueError(f"epsilon must be finite, not {self.epsilon}")
         # A tube of negative width adds a constant to the plain loss; squared, it is |r| + |epsilon| squared.
         if squared and self.epsilon < 0:
-            raise ValueError(f"epsilon must be at least 0 for the squared loss, not {self.epsilon}")
+            raise ValueError(
+                f"epsilon must be at least 0 for the squared loss, not {self.epsilon}; for a tube of no width give 0"
+            )
         X, target, cost = _weighted(X, y, sample_weight, self.C)
         solver = _solver(self, squared, context)
         self._solve(lambda: solver.regress(X, target, cost, max(self.epsilon, 0.0), squared=squared))
@@ -325,7 +350,7 @@ def _unsupported(penalty: str, loss: str, dual: Any) -> ValueError:
 
 def _weighted(X: Any, y: Any, sample_weight: Any, C: float) -> tuple[Any, Any, Vector]:
     """Rows and targets that have a weight, and their costs: a row without is as good as absent."""
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight = positive_weights(sample_weight, len(y))
     if (weight > 0).all():
         return X, y, C * weight
     kept = np.flatnonzero(weight > 0)
@@ -360,9 +385,12 @@ def _report(machine: Any, solution: LinearSolution) -> None:
     if worst.converged:
         return
     reached = (
-        f"after {worst.iterations} iterations the KKT violation is {worst.violation:.3g}, more than "
-        f"tol={machine.tol}, and the objective is within {worst.gap:.3g} of its optimum."
+        f"after {worst.iterations} iterations the KKT violation is {worst.violation:.3g}, more than tol={machine.tol}"
     )
+    if np.isinf(machine.C):  # the gap is that of a soft margin
+        reached += ". The hard constraints may contradict each other: give a finite C."
+    else:
+        reached += f", and the objective is within {worst.gap:.3g} of its optimum."
     text = f"The solver stopped before it converged: {reached}"
     if worst.iterations >= machine.max_iter:
         text = (

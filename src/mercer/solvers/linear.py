@@ -67,7 +67,7 @@ class LinearSolver:
     >>> import numpy as np
     >>> X = np.array([[-1.0], [1.0]])
     >>> solution = LinearSolver().classify(X, np.array([0.0, 1.0]), np.ones(2), [(1, 1, 1)], squared=False)
-    >>> solution.weights.round(6), solution.certificates[0].converged
+    >>> solution.weights.round(3), solution.certificates[0].converged
     (array([[1.]]), True)
     """
 
