@@ -238,7 +238,8 @@ def test_the_cost_model_of_the_documentation():
     assert first_report(2500, 5).bits == 32
     assert first_report(2500, 5, C=1e4).bits == 64  # 0.005 * 2e-6 * 1e4 * sqrt(2500) > tol
     assert first_report(2500, 30).kept == 0  # cheaper to compute again
-    left = 30_000_000 - 2500 * 100 * 4 * 2 - 2048 * 2048 * 4 - 2500 * 152  # a copy, packed samples, a block, vectors
+    sample = 100 * 4
+    left = 30_000_000 - 2500 * sample - 2048 * (2048 * 4 + 4 * sample) - 2500 * 152  # packed, a block, vectors
     row = 4 * 2512 + 16
     assert first_report(2500, 100, budget=30_000_000).kept == left // row
     assert first_report(2500, 100, budget=0).kept == 0
