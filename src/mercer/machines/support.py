@@ -29,6 +29,7 @@ from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
 from mercer.machines.base import KernelMachine, precise, tell, watch
+from mercer.machines.progress import line, summary
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
@@ -137,7 +138,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
                 self._keep(X, training, problems, interrupt.solutions)
             raise
         self._keep(X, training, problems, solutions)
-        tell(self, None, "solve", summary(solutions, float(self.tol)), {})
+        tell(self, None, "solve", summary([certificate_of(solution) for solution in solutions], float(self.tol)), {})
         self._warn(solutions)
         self._complete(training, gram)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
@@ -408,36 +409,3 @@ def stored(a: Vector) -> Any:
     indices = np.tile(np.arange(columns, dtype=np.int32), rows)
     indptr = np.arange(rows + 1, dtype=np.int32) * columns
     return _align_api_if_sparse(sp.csr_array((np.ascontiguousarray(a).ravel(), indices, indptr), shape=a.shape))
-
-
-def line(progress: Progress) -> str:
-    """How far a solver has come, for people.
-
-    >>> print(line(Progress(0, 4500, 0.12, 3.5, 1024, 6000, 3838, 0, 32, 0.5)))
-    problem 0: violation 0.12, gap 3.5, 4500 steps, 9e+03 steps/s; 1024 of 6000 coefficients active; 3838 rows of K \
-computed in float32, none kept
-    """
-    rate = progress.iterations / progress.seconds if progress.seconds else 0.0
-    active = "all" if progress.active == progress.size else f"{progress.active} of"
-    return (
-        f"problem {progress.problem}: violation {progress.violation:.3g}, gap {progress.gap:.3g}, "
-        f"{progress.iterations} steps, {rate:.3g} steps/s; {active} {progress.size} coefficients active; "
-        f"{progress.rows} rows of K computed in float{progress.bits}, "
-        f"{f'up to {progress.kept}' if progress.kept else 'none'} kept"
-    )
-
-
-def summary(solutions: Sequence[Solution], tol: float) -> str:
-    """What came out of all problems, for people.
-
-    >>> certificate = Certificate(1.5, 1.25, 0.25, 1e-4, 7, True)
-    >>> print(summary([Solution(np.zeros(2), 0.0, certificate)], 1e-3))
-    1 problem solved: violation 0.0001 (tol 0.001), gap 0.25, 7 steps
-    """
-    found = [certificate_of(solution) for solution in solutions]
-    solved = sum(certificate.converged for certificate in found)
-    count = f"{solved} of {len(found)} problems" if len(found) > 1 else f"{'1' if solved else 'no'} problem"
-    return (
-        f"{count} solved: violation {max(c.violation for c in found):.3g} (tol {tol:g}), "
-        f"gap {sum(c.gap for c in found):.3g}, {sum(c.iterations for c in found)} steps"
-    )
