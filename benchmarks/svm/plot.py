@@ -80,4 +80,5 @@ def draw_growth(axis: Any, rows: list[Row], d: int, peak: float) -> None:
         points = np.array(floor)
         axis.plot(points[:, 0], points[:, 1], "--", color="black", label=f"floor: 2 d n nSV / {peak / 1e9:.0f} GFLOP/s")
     axis.set(xscale="log", yscale="log", title=f"d = {d}", xlabel="rows", ylabel="seconds")
+    axis.tick_params(axis="x", which="minor", labelbottom=False)
     axis.legend(fontsize=8)
