@@ -60,7 +60,7 @@ edges(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& matrix) {
     const Index down = matrix.stride(0), right = matrix.stride(1);
     auto found = std::make_unique<std::vector<Index>>();
     found->reserve(std::size_t(4 * n)); // a tree has n - 1 edges, most graphs about as many
-    for (Index v = 0; v < n; ++v) { // what lies above the diagonal is in the cache when it is asked for
+    for (Index v = 0; v < n; ++v) {     // what lies above the diagonal is in the cache when it is asked for
         const double *row = matrix.data() + v * down, *column = matrix.data() + v * right;
         for (Index u = 0; u <= v; ++u, row += right, column += down) {
             if (!(*row == *column)) return std::nullopt;
