@@ -135,7 +135,9 @@ def test_ctrl_c_is_answered_within_a_second(parameters):
     assert interrupted(lambda: machine.fit(large, noise), after=0.7) < 2  # a second, of two threads
     assert machine.coef_.shape == (20, 300)
     assert len(machine.certificate_) == 20
-    assert all(c.dual <= c.primal < np.inf for c in machine.certificate_)
+    assert all(
+        c.dual <= (1 + 1e-12) * c.primal < np.inf for c in machine.certificate_
+    )  # some may be solved, up to rounding
     assert not all(c.converged for c in machine.certificate_)
     assert machine.predict(large[:10]).shape == (10,)
 
