@@ -132,12 +132,12 @@ def test_ctrl_c_is_answered_within_a_second(parameters):
     rng = np.random.default_rng(0)
     large, noise = rng.normal(size=(60_000, 300)), rng.integers(0, 20, 60_000)
     machine = LinearSVC(**parameters, C=100.0, tol=1e-12, max_iter=10**6)
-    assert interrupted(lambda: machine.fit(large, noise), after=0.7) < 2  # a second, of two threads
+    assert interrupted(lambda: machine.fit(large, noise), after=0.7) < 1
     assert machine.coef_.shape == (20, 300)
     assert len(machine.certificate_) == 20
-    assert all(
-        c.dual <= (1 + 1e-12) * c.primal < np.inf for c in machine.certificate_
-    )  # some may be solved, up to rounding
+    for c in machine.certificate_:
+        assert c.primal < np.inf
+        assert c.dual <= c.primal or (c.converged and c.dual - c.primal < 1e-13 * c.primal)  # solved, up to rounding
     assert not all(c.converged for c in machine.certificate_)
     assert machine.predict(large[:10]).shape == (10,)
 
@@ -147,7 +147,7 @@ def test_ctrl_c_of_a_regression(loss):
     rng = np.random.default_rng(0)
     large, noise = rng.normal(size=(20_000, 300)), rng.normal(size=20_000)
     machine = LinearSVR(loss=loss, dual=True, C=1e6, tol=1e-12, max_iter=10**6)
-    assert interrupted(lambda: machine.fit(large, noise), after=0.5) < 2
+    assert interrupted(lambda: machine.fit(large, noise), after=0.5) < 1
     c = machine.certificate_
     assert c.dual <= c.primal
     assert c.primal < np.inf

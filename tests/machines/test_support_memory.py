@@ -39,7 +39,9 @@ for fit in range(2):
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc")
-@pytest.mark.parametrize(("price", "cache", "steps"), [(1.0, 80, 3_000), (1e4, 120, 4_500)], ids=["float32", "float64"])
+@pytest.mark.parametrize(
+    ("price", "cache", "steps"), [(1.0, 120, 4_500), (1e4, 120, 4_500)], ids=["float32", "float64"]
+)
 def test_a_fit_stays_within_data_and_cache(price, cache, steps):
     script = SCRIPT.replace("CACHE", str(cache)).replace("PRICE", str(price)).replace("STEPS", str(steps))
     lines = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
@@ -47,7 +49,7 @@ def test_a_fit_stays_within_data_and_cache(price, cache, steps):
         peak, data, model = map(float, line.split())
         allowed = 1.048576 * cache
         assert peak <= allowed + 0.05 * (data + allowed)
-        assert peak > 0.8 * allowed  # or this would not have tested anything
+        assert peak > 0.85 * allowed  # or this would not have tested anything
         assert 3 * model > 0.05 * (data + allowed)  # float32, and float64 where it counts
 
 
