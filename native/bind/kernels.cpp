@@ -27,7 +27,7 @@ namespace {
 template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Values2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class W> using Weights = nb::ndarray<const W, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using mercer::python::Out;
 using mercer::python::Positions;
 using mercer::python::Rows;
@@ -77,8 +77,8 @@ template <class T> class Bound {
         pairs_ = other.pairs_->with_rows(x_.source);
     }
     bool empty() const { return !pairs_; }
-    void product(Values2 weights, Positions starts,
-                 nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) const {
+    template <class W> void product(Weights<W> weights, Positions starts,
+                                    nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) const {
         const Index rows = x_.source.rows, columns = z_.source.rows, outputs = Index(weights.shape(1));
         if (Index(weights.shape(0)) != columns || Index(out.shape(0)) != rows || out.shape(1) != starts.shape(0) ||
             Index(out.shape(2)) != outputs)
@@ -86,6 +86,14 @@ template <class T> class Bound {
         const std::vector<Index> first(starts.data(), starts.data() + starts.shape(0));
         nb::gil_scoped_release release;
         mercer::product(*pairs_, rows, columns, weights.data(), outputs, first, out.data());
+    }
+    template <class W> void
+    symmetric_product(Weights<W> weights, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) const {
+        const Index n = z_.source.rows, outputs = Index(weights.shape(1));
+        if (Index(weights.shape(0)) != n || Index(out.shape(0)) != n || Index(out.shape(1)) != outputs)
+            throw std::invalid_argument("weights need a row per column, and out just as many entries");
+        nb::gil_scoped_release release;
+        mercer::symmetric_product(*pairs_, n, weights.data(), outputs, out.data());
     }
     // The nearest columns of every row; see neighbors/nearest.hpp.
     void nearest(T scale, Values<T> offset, nb::ndarray<Index, nb::ndim<2>, nb::c_contig, nb::device::cpu> index,
@@ -120,10 +128,12 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
             mercer::squares(rows.source, out.data());
         },
         "rows"_a, "out"_a.noconvert());
-    nb::class_<Bound<T>>(m, pairs)
-        .def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
+    nb::class_<Bound<T>> bound(m, pairs);
+    bound.def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
         .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert())
-        .def("product", &Bound<T>::product, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
+        .def("product", &Bound<T>::template product<T>, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
+        .def("symmetric_product", &Bound<T>::template symmetric_product<T>, "weights"_a.noconvert(),
+             "out"_a.noconvert())
         .def("nearest", &Bound<T>::nearest, "scale"_a, "offset"_a.noconvert(), "index"_a.noconvert(),
              "value"_a.noconvert())
         // None where binding anew costs as little.
@@ -135,6 +145,12 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
                 return other.release();
             },
             "x"_a, nb::rv_policy::take_ownership);
+    if constexpr (!std::is_same_v<T, double>)
+        bound
+            .def("product", &Bound<T>::template product<double>, "weights"_a.noconvert(), "starts"_a,
+                 "out"_a.noconvert())
+            .def("symmetric_product", &Bound<T>::template symmetric_product<double>, "weights"_a.noconvert(),
+                 "out"_a.noconvert());
     m.def(
         "bind",
         [](const Rows<T>& x, const Rows<T>& z, const mercer::Formula& f, std::optional<Values<double>> shift,

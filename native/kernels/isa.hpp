@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace mercer {
@@ -55,9 +56,19 @@ template <class T> struct Isa {
     // sum (scale (x - z))^2 by differences; scale may be null.
     T (*direct)(std::ptrdiff_t depth, const T* x, const T* z, const T* scale);
     void (*apply)(const Step* step, const Step* end, T* values, std::size_t n);
-    // out[i][o] += sum_j block[i * stride + j] weights[j * padded + o], for o < padded, which is 1 or a multiple of 8.
-    void (*multiply)(std::ptrdiff_t rows, std::ptrdiff_t n, const T* block, std::ptrdiff_t stride,
-                     const double* weights, std::ptrdiff_t padded, double* out, std::ptrdiff_t out_stride);
+    // out[i * out_stride + o] += sum_k block[i * row_stride + k * stride] weights[k * padded + o] for o < padded, which
+    // is 1 or a multiple of the numbers W in a vector; one of the strides of the block is 1. Summed in the precision W.
+    template <class W> using Multiply = void (*)(std::ptrdiff_t rows, std::ptrdiff_t n, const T* block,
+                                                 std::ptrdiff_t row_stride, std::ptrdiff_t stride, const W* weights,
+                                                 std::ptrdiff_t padded, double* out, std::ptrdiff_t out_stride);
+    Multiply<T> multiply_same;
+    Multiply<double> multiply_double;
+    template <class W> Multiply<W> multiply() const {
+        if constexpr (std::is_same_v<W, T>)
+            return multiply_same;
+        else
+            return multiply_double;
+    }
 };
 
 template <class T> struct Scans; // of the SMO solver, see solvers/scan.hpp

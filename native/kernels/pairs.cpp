@@ -9,6 +9,9 @@
 
 namespace mercer {
 
+// So many grains of samples are a group of a symmetric product.
+constexpr Index kGrains = 2;
+
 template <class T> Index Pairs<T>::height(Index columns) const {
     return std::max<Index>(1, (Index(1) << 20) / std::max<Index>(1, columns));
 }
@@ -40,16 +43,35 @@ Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula,
     return find_grid<T>(x, z);
 }
 
-template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
-                                const std::vector<Index>& starts, double* out) {
-    const Isa<T>& isa = instruction_set().of<T>();
-    const Index segments = Index(starts.size()), padded = outputs == 1 ? 1 : (outputs + 7) / 8 * 8;
-    std::vector<double> wide;
-    if (padded != outputs) {
-        wide.assign(std::size_t(columns * padded), 0.0);
-        for (Index j = 0; j < columns; ++j) std::copy_n(weights + j * outputs, outputs, wide.data() + j * padded);
-        weights = wide.data();
+namespace {
+
+// Weights with rows of zeros at their end, so that these are whole vectors; a single column stays one.
+template <class T, class W> class Padded {
+  public:
+    Padded(Index rows, const W* weights, Index outputs) : data_(weights) {
+        const Index lanes = instruction_set().of<T>().nr / 2 * Index(sizeof(T)) / Index(sizeof(W));
+        width_ = outputs == 1 ? 1 : (outputs + lanes - 1) / lanes * lanes;
+        if (width_ == outputs) return;
+        copy_.assign(std::size_t(rows * width_), W(0));
+        for (Index j = 0; j < rows; ++j) std::copy_n(weights + j * outputs, outputs, copy_.data() + j * width_);
+        data_ = copy_.data();
     }
+    Index width() const { return width_; }
+    const W* row(Index j) const { return data_ + j * width_; }
+
+  private:
+    const W* data_;
+    Index width_;
+    std::vector<W> copy_;
+};
+
+} // namespace
+
+template <class T, class W> void product(const Pairs<T>& pairs, Index rows, Index columns, const W* weights,
+                                         Index outputs, const std::vector<Index>& starts, double* out) {
+    const auto multiply = instruction_set().of<T>().template multiply<W>();
+    const Padded<T, W> wide(columns, weights, outputs);
+    const Index segments = Index(starts.size()), padded = wide.width();
     // Rows are shared out; each is summed by one thread, over the columns in order.
     const Index height =
         std::max<Index>(1, std::min<Index>(pairs.grain(), (rows + 4 * thread_count() - 1) / (4 * thread_count())));
@@ -64,13 +86,53 @@ template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns
                              const Index a = std::max(j0, starts[std::size_t(s)]);
                              const Index b = std::min(j1, s + 1 < segments ? starts[std::size_t(s + 1)] : columns);
                              if (a >= b) continue;
-                             isa.multiply(many, b - a, block + (a - j0), stride, weights + a * padded, padded,
-                                          sums.data() + (r * segments + s) * padded, segments * padded);
+                             multiply(many, b - a, block + (a - j0), stride, 1, wide.row(a), padded,
+                                      sums.data() + (r * segments + s) * padded, segments * padded);
                          }
                      });
         for (Index i = 0; i < count * segments; ++i)
             std::copy_n(sums.data() + i * padded, outputs, out + (first * segments + i) * outputs);
     });
+}
+
+// The samples are cut into groups, which meet as the players of a tournament do (the circle method): in every round
+// each meets one other. So no two tasks of a round add to the same sums, and each of these is added to in the order of
+// the rounds, whatever thread it is that adds.
+template <class T, class W>
+void symmetric_product(const Pairs<T>& pairs, Index n, const W* weights, Index outputs, double* out) {
+    const auto multiply = instruction_set().of<T>().template multiply<W>();
+    const Padded<T, W> wide(n, weights, outputs);
+    const Index padded = wide.width();
+    // Groups are wide where few columns cost more, each, than many.
+    const Index group = pairs.narrow() ? kGrains * pairs.grain() : std::clamp<Index>(n / 16, 256, 2048);
+    const Index groups = (n + group - 1) / group, players = groups + groups % 2;
+    std::vector<Index> every(static_cast<std::size_t>(n));
+    std::iota(every.begin(), every.end(), Index(0));
+    std::vector<double> sums(std::size_t(n * padded), 0.0);
+    auto meet = [&](Index a, Index b) {
+        if (a >= groups || b >= groups) return; // an odd one out has nobody to meet
+        if (a > b) std::swap(a, b);
+        poll();
+        const Index i0 = a * group, height = std::min(group, n - i0);
+        pairs.stream(
+            every.data() + i0, height, b * group, std::min(n, (b + 1) * group),
+            [&](Index r, Index many, Index j0, Index j1, const T* block, Index stride) {
+                const Index i = i0 + r;
+                multiply(many, j1 - j0, block, stride, 1, wide.row(j0), padded, sums.data() + i * padded, padded);
+                if (a == b) return;
+                multiply(j1 - j0, many, block, 1, stride, wide.row(i), padded, sums.data() + j0 * padded, padded);
+            });
+    };
+    parallel(groups, [&](long a) { meet(a, a); });
+    const Index circle = players - 1;
+    for (Index round = 0; round < circle; ++round)
+        parallel(players / 2, [&](long k) {
+            if (k == 0)
+                meet(round, circle);
+            else
+                meet((round + k) % circle, (round + circle - k) % circle);
+        });
+    for (Index i = 0; i < n; ++i) std::copy_n(sums.data() + i * padded, outputs, out + i * outputs);
 }
 
 template class Pairs<float>;
@@ -79,7 +141,11 @@ template Grid useful_grid<float>(const Source<float>&, const Source<float>&, con
 template Grid useful_grid<float>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
 template Grid useful_grid<double>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
 template Grid useful_grid<double>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
+template void product(const Pairs<float>&, Index, Index, const float*, Index, const std::vector<Index>&, double*);
 template void product(const Pairs<float>&, Index, Index, const double*, Index, const std::vector<Index>&, double*);
 template void product(const Pairs<double>&, Index, Index, const double*, Index, const std::vector<Index>&, double*);
+template void symmetric_product(const Pairs<float>&, Index, const float*, Index, double*);
+template void symmetric_product(const Pairs<float>&, Index, const double*, Index, double*);
+template void symmetric_product(const Pairs<double>&, Index, const double*, Index, double*);
 
 } // namespace mercer

@@ -68,8 +68,13 @@ template <class T, class S>
 Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame);
 
 // out[(i * segments + s) * outputs + o] = sum over the columns j of segment s of k(x_i, z_j) weights[j * outputs + o];
-// segment s begins at starts[s] and ends where the next begins, the last at `columns`.
-template <class T> void product(const Pairs<T>& pairs, Index rows, Index columns, const double* weights, Index outputs,
-                                const std::vector<Index>& starts, double* out);
+// segment s begins at starts[s] and ends where the next begins, the last at `columns`. Short sums run in the precision
+// W (T or double), sums of those in double precision.
+template <class T, class W> void product(const Pairs<T>& pairs, Index rows, Index columns, const W* weights,
+                                         Index outputs, const std::vector<Index>& starts, double* out);
+// out[i * outputs + o] = sum_j k(x_i, x_j) weights[j * outputs + o] of n samples with themselves: every entry is
+// computed once and used twice.
+template <class T, class W>
+void symmetric_product(const Pairs<T>& pairs, Index n, const W* weights, Index outputs, double* out);
 
 } // namespace mercer

@@ -35,7 +35,8 @@ template <class T> constexpr Isa<T> table() {
                   {words_tile<T, MR>, words_listed<T>, word_squares<T, MR>, word_squares<T, NR>, word_distances<T>},
                   direct<T>,
                   apply<T>,
-                  multiply<T>};
+                  multiply<T, T>,
+                  multiply<T, double>};
 }
 
 extern const Isa<float> f32;

@@ -221,6 +221,35 @@ template <class T> static void products() {
     set_thread_count(2);
 }
 
+// Products of samples with themselves, in which every entry is used twice: as long as a block, and as several.
+template <class T, class W> static void symmetric_products() {
+    const Index d = 3;
+    for (Index n : {0, 1, 37, 700, 1500})
+        for (Index outputs : {1, 3, 17}) {
+            check::context = "product of " + std::to_string(n) + " with themselves x " + std::to_string(outputs);
+            const auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 1);
+            const auto weights = naive::samples<W>(Pair::dot, n * outputs, 1.0, 3);
+            const naive::Compressed<T> listed(x, n, d);
+            const auto dense = bind_dense(naive::dense(x, n, d), naive::dense(x, n, d), kGaussian, Frame{});
+            const auto sparse = naive::listed(listed.source, listed.source, kGaussian, Frame{});
+            for (const Pairs<T>* pairs : {dense.get(), sparse.get()}) {
+                const auto size = std::size_t(n * outputs);
+                std::vector<double> expected(size), found(size, -7.0), again(size);
+                set_thread_count(2);
+                product(*pairs, n, n, weights.data(), outputs, {0}, expected.data());
+                symmetric_product(*pairs, n, weights.data(), outputs, found.data());
+                for (std::size_t i = 0; i < size; ++i)
+                    CHECK_CLOSE(found[i], expected[i], 64 * double(std::numeric_limits<W>::epsilon()), double(n));
+                for (int threads : {1, 3}) {
+                    set_thread_count(threads);
+                    symmetric_product(*pairs, n, weights.data(), outputs, again.data());
+                    CHECK(again == found);
+                }
+            }
+        }
+    set_thread_count(2);
+}
+
 int main() {
     set_thread_count(2);
     formulas();
@@ -230,5 +259,8 @@ int main() {
     other_rows<double>();
     products<float>();
     products<double>();
+    symmetric_products<float, float>();
+    symmetric_products<float, double>();
+    symmetric_products<double, double>();
     return check::finish();
 }

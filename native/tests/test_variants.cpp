@@ -175,31 +175,35 @@ template <class T> static void steps(const Isa<T>& isa) {
     CHECK(std::isnan(nan[0])); // stays so, rather than becoming a number
 }
 
-// Products of a block with one or several columns of weights, at every number of rows.
-template <class T> static void products(const Isa<T>& isa) {
-    for (Index outputs : {1, 8, 24})
-        for (Index rows : {0, 1, 3, 4, 9})
-            for (Index n : {0, 1, 7, 33, 250}) {
-                check::context = "product of " + std::to_string(rows) + " x " + std::to_string(n) + " with " +
-                                 std::to_string(outputs);
-                const Index stride = n + 5, out_stride = outputs + 3;
-                const auto block = naive::samples<T>(Pair::dot, rows * stride + 1, 1.0, 1);
-                const auto weights = naive::samples<double>(Pair::dot, n * outputs + 1, 1.0, 2);
-                std::vector<double> out(std::size_t(rows * out_stride + 1), 0.5);
-                isa.multiply(rows, n, block.data(), stride, weights.data(), outputs, out.data(), out_stride);
-                for (Index i = 0; i < rows; ++i)
-                    for (Index o = 0; o < out_stride; ++o) {
-                        long double sum = 0.5, size = 1;
-                        for (Index j = 0; j < n && o < outputs; ++j) {
-                            const auto term = (long double)(block[std::size_t(i * stride + j)]) *
-                                              weights[std::size_t(j * outputs + o)];
-                            sum += term;
-                            size += std::abs(term);
+// Products of a block, or of its transpose, with one or several columns of weights in the precision W, at every number
+// of rows.
+template <class T, class W> static void products(const Isa<T>& isa) {
+    for (Index outputs : {1, 16, 48})
+        for (Index rows : {0, 1, 3, 4, 9, 29, 150})
+            for (Index n : {0, 1, 7, 33, 250})
+                for (bool transposed : {false, true}) {
+                    check::context = "product of " + std::to_string(rows) + " x " + std::to_string(n) + " with " +
+                                     std::to_string(outputs) + (transposed ? " of the transpose" : "");
+                    const Index wide = (transposed ? rows : n) + 5, out_stride = outputs + 3;
+                    const Index row_stride = transposed ? 1 : wide, stride = transposed ? wide : 1;
+                    const auto block = naive::samples<T>(Pair::dot, (transposed ? n : rows) * wide + 1, 1.0, 1);
+                    const auto weights = naive::samples<W>(Pair::dot, n * outputs + 1, 1.0, 2);
+                    std::vector<double> out(std::size_t(rows * out_stride + 1), 0.5);
+                    isa.template multiply<W>()(rows, n, block.data(), row_stride, stride, weights.data(), outputs,
+                                               out.data(), out_stride);
+                    for (Index i = 0; i < rows; ++i)
+                        for (Index o = 0; o < out_stride; ++o) {
+                            long double sum = 0.5, size = 1;
+                            for (Index j = 0; j < n && o < outputs; ++j) {
+                                const auto term = (long double)(block[std::size_t(i * row_stride + j * stride)]) *
+                                                  weights[std::size_t(j * outputs + o)];
+                                sum += term;
+                                size += std::abs(term);
+                            }
+                            CHECK_CLOSE(out[std::size_t(i * out_stride + o)], sum, 16 * kEps<W>, size);
                         }
-                        CHECK_CLOSE(out[std::size_t(i * out_stride + o)], sum, 4e-15, size);
-                    }
-                CHECK(out.back() == 0.5);
-            }
+                    CHECK(out.back() == 0.5);
+                }
 }
 
 template <class T> static void all(const char* name, const Isa<T>& isa) {
@@ -209,7 +213,8 @@ template <class T> static void all(const char* name, const Isa<T>& isa) {
     squares_and_distances(isa);
     direct_differences(isa);
     steps(isa);
-    products(isa);
+    products<T, T>(isa);
+    products<T, double>(isa);
     if (check::failures != before) std::printf("%s: %d checks failed\n", name, check::failures - before);
 }
 

@@ -6,21 +6,15 @@ The default is OMP_NUM_THREADS or the processors this process may use; ``threadp
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import ContextDecorator, ExitStack, contextmanager
-from contextvars import copy_context
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from joblib import effective_n_jobs
 from threadpoolctl import LibController, ThreadpoolController, register
 
 from mercer import _native
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 class MercerController(LibController):  # type: ignore[misc]
@@ -86,23 +80,19 @@ _limits = _Limits()
 
 
 class OfOneThread(ContextDecorator):
-    """Within it every call of BLAS, and of the core if it says so, keeps to the thread that makes it.
+    """Within it every call of BLAS keeps to the thread that makes it.
 
     A BLAS with threads of its own lets them wait busily for its next call, at the cost of everybody else's. Any number
     of threads may be within: the first sets the numbers, the last sets them back.
     """
 
-    def __init__(self, *, core: bool) -> None:
-        self.core, self.lock, self.within, self.before = core, threading.Lock(), 0, ExitStack()
+    def __init__(self) -> None:
+        self.lock, self.within, self.before = threading.Lock(), 0, ExitStack()
 
     def __enter__(self) -> None:
         with self.lock:
             if not self.within:
-                with ExitStack() as entered:
-                    if self.core:
-                        entered.enter_context(limited(1))
-                    entered.enter_context(libraries().limit(limits=1, user_api="blas"))
-                    self.before = entered.pop_all()
+                self.before.enter_context(libraries().limit(limits=1, user_api="blas"))
             self.within += 1
 
     def __exit__(self, *error: object) -> None:
@@ -118,40 +108,8 @@ def libraries() -> Any:
     return ThreadpoolController()
 
 
-#: For work that is shared out otherwise.
-calls_of_one_thread = OfOneThread(core=True)
 #: For short calls of BLAS between long ones of the core.
-blas_of_one_thread = OfOneThread(core=False)
-
-
-def in_order(task: Callable[[Item], Result], items: Iterable[Item], use: Callable[[Item, Result], None]) -> None:
-    """Calls ``task`` for every item in as many threads as the core has, and ``use``, in this one, in the items' order.
-
-    So what is made of the results does not depend on the number of threads. Few results wait to be used.
-
-    >>> in_order(lambda x: x * x, range(3), print)
-    0 0
-    1 1
-    2 4
-    """
-    threads = _native.thread_count()
-    ahead: deque[tuple[Item, Future[Result]]] = deque()
-
-    def take() -> None:
-        item, future = ahead.popleft()
-        use(item, future.result())
-
-    with calls_of_one_thread, ThreadPoolExecutor(threads) as pool:
-        try:
-            for item in items:
-                ahead.append((item, pool.submit(copy_context().run, task, item)))
-                if len(ahead) > 2 * threads:
-                    take()
-            while ahead:
-                take()
-        finally:
-            for _, future in ahead:
-                future.cancel()
+blas_of_one_thread = OfOneThread()
 
 
 register(MercerController)

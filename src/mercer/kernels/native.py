@@ -5,7 +5,7 @@ No Python is called for their blocks. Solvers and neighbours know ``NativePairs`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from mercer import _native
 from mercer.kernels.pairs import Pairs, Rows, Step
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
-from mercer.threads import blas_of_one_thread, in_order
 
 
 class BoundPairs(Pairs):
@@ -70,18 +69,21 @@ class NativePairs(BoundPairs):
         if self._bound is None and isinstance(other, NativePairs) and other.dtype == self.dtype:
             self._bound = other.bound.with_rows(self.x.astype(self.dtype).rows())
 
+    def product(self, V: Array) -> Array:
+        """The matrix times V, block by block in the core; of a symmetric one every block is used twice."""
+        dtype = np.result_type(self.dtype, V.dtype)
+        weights = np.ascontiguousarray(V if V.ndim > 1 else V[:, None], dtype=dtype)
+        out = np.empty((self.shape[0], weights.shape[1]))
+        if self.same:
+            self.bound.symmetric_product(weights, out)
+        else:
+            self.bound.product(weights, np.zeros(1, np.int64), out[:, None])
+        return out.reshape(self.shape[0], *V.shape[1:]).astype(dtype, copy=False)
+
     def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
         out = np.empty((self.shape[0], len(starts), V.shape[1]))
         self.bound.product(np.ascontiguousarray(V, dtype=np.float64), starts, out)
         return out
-
-    def each(self, task: Callable[[Any], Any], items: Sequence[Any], use: Callable[[Any, Any], None]) -> None:
-        """The same in several threads, as no Python is called and an item does not take long."""
-        if len(items) < 2:
-            with blas_of_one_thread:  # whose sums would depend on the number of threads
-                return super().each(task, items, use)
-        self.bound  # noqa: B018  made once, by this thread
-        in_order(task, items, use)
 
     def shift(self) -> NDArray[np.float64] | None:
         """The point that squared distances are taken around, so that less of them cancels."""

@@ -6,7 +6,6 @@ all pairs share, what is made of other pairs, and pairs that Python fills; ``mer
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -102,7 +101,7 @@ class Pairs(ABC):
         return out
 
     def product(self, V: Array) -> Array:
-        """The matrix times V, streamed: never more of it exists than a block per thread."""
+        """The matrix times V, streamed: never more of it exists than a block."""
         out = np.zeros((self.shape[0], *V.shape[1:]), dtype=np.result_type(self.dtype, V.dtype))
         # Results wait to be added up, so those of many columns are kept as small as the blocks.
         narrow = max(BLOCK_ROWS, BLOCK_BYTES // (8 * max(1, V[:1].size)))
@@ -114,32 +113,16 @@ class Pairs(ABC):
             for rows in parts
             for start in range(rows.start if self.same else 0, self.shape[1], width)
         ]
-        mine = threading.local()
-
-        def multiplied(tile: tuple[slice, slice]) -> tuple[Array, Array]:
-            rows, columns = tile
-            if not hasattr(mine, "memory"):  # touched once, used for every block of a thread
-                mine.memory = empty((1, max(part.stop - part.start for part in parts) * width), self.dtype).ravel()
+        memory = empty((1, max((part.stop - part.start for part in parts), default=0) * width), self.dtype).ravel()
+        for rows, columns in tiles:
             shape = rows.stop - rows.start, columns.stop - columns.start
-            block = mine.memory[: shape[0] * shape[1]].reshape(shape)
+            block = memory[: shape[0] * shape[1]].reshape(shape)
             self.fill(block, rows, columns)
-            left = block @ V[columns]
-            if not self.same:
-                return left, left[:0]
-            return left, block[:, max(rows.stop - columns.start, 0) :].T @ V[rows]
-
-        def add(tile: tuple[slice, slice], products: tuple[Array, Array]) -> None:
-            rows, columns = tile
-            out[rows] += products[0]
-            out[columns.stop - len(products[1]) : columns.stop] += products[1]
-
-        self.each(multiplied, tiles, add)
+            out[rows] += block @ V[columns]
+            if self.same:
+                rest = slice(max(rows.stop, columns.start), columns.stop)
+                out[rest] += block[:, rest.start - columns.start :].T @ V[rows]
         return out
-
-    def each(self, task: Callable[[Any], Any], items: Sequence[Any], use: Callable[[Any, Any], None]) -> None:
-        """Calls ``task`` for every item, and ``use`` with what it returned, one after the other in this thread."""
-        for item in items:
-            use(item, task(item))
 
     def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
         """The products of segments of columns with their rows of V, of shape (rows, segments, columns of V).

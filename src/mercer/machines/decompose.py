@@ -325,7 +325,10 @@ class KernelPCA(Decomposition):
         self.certificate_ = certified(pairs)
         if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
             self._refuse_negative(operator, pairs.values)
-        values = _check_psd_eigenvalues(pairs.values, enable_warnings=False)
+        # What is left of a matrix by centring it is no more exact than the matrix was.
+        rounding = np.finfo(np.float64).eps * float(np.abs(operator.gram.diag()).sum())
+        values = np.where(np.abs(pairs.values) > rounding, pairs.values, 0.0)
+        values = _check_psd_eigenvalues(values, enable_warnings=False)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
         vectors, _ = svd_flip(u=pairs.vectors, v=None)
         self.eigenvalues_, self.eigenvectors_ = values[kept], vectors[:, kept]
