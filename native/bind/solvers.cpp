@@ -223,7 +223,8 @@ void bind_solvers(nb::module_& m) {
         });
     m.def(
         "solve",
-        [](const Held& held, nb::list list, double tol, Index max_steps, std::size_t budget, nb::object progress) {
+        [](const Held& held, nb::list list, double tol, Index max_steps, std::size_t budget, bool shrinking,
+           nb::object progress) {
             std::vector<mercer::Task> tasks;
             for (nb::handle item : list) {
                 const auto& t = nb::cast<const PythonTask&>(item);
@@ -235,6 +236,7 @@ void bind_solvers(nb::module_& m) {
             settings.tol = tol;
             settings.max_steps = max_steps;
             settings.budget = budget;
+            if (!shrinking) settings.vast = std::numeric_limits<Index>::max();
             if (!progress.is_none())
                 settings.progress = [&](const mercer::Progress& p) {
                     nb::gil_scoped_acquire gil;
@@ -252,5 +254,5 @@ void bind_solvers(nb::module_& m) {
             }
             hand_back();
         },
-        "matrices"_a, "tasks"_a, "tol"_a, "max_steps"_a, "budget"_a, "progress"_a.none());
+        "matrices"_a, "tasks"_a, "tol"_a, "max_steps"_a, "budget"_a, "shrinking"_a, "progress"_a.none());
 }

@@ -22,6 +22,12 @@ constexpr Index kSmall = 1024, kLarge = 2048;
 // One in so many.
 constexpr Index kMany = 8;
 
+// A vast problem, of cheap rows that are not kept, is solved active set by active set: one in so many coefficients, or
+// so many times those that are free, or a part of what makes a problem vast; unless that is half of all. Each is
+// decomposed in turn, until its violation is this share of what it was.
+constexpr Index kActive = 16, kPerFree = 2, kPart = 8;
+constexpr double kShrunk = 0.3;
+
 // Steps on one block before the slopes are found anew in double precision.
 constexpr Index kLeastSteps = 20000, kStepsEach = 100;
 
@@ -43,13 +49,22 @@ template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem,
     return budget > taken ? budget - taken : 0;
 }
 
+// Whether a coefficient may grow for ever; then the solver looks at all of them together, to see whether they do.
+bool unlimited(const Problem& problem, Index p) {
+    return problem.ridge[p] == 0 && (std::isinf(problem.lower[p]) || std::isinf(problem.upper[p]));
+}
+
 template <class T> class Decomposition {
   public:
+    // total: null if the problem is a part of another.
     Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
-        : problem_(problem), total_(total), settings_(settings),
+        : gram_(gram), problem_(problem), total_(total), settings_(settings),
           rows_(gram, problem, squares, left(gram, problem, settings.budget)), a_(a), number_(number),
-          f_(std::size_t(rows_.size()), 0.0), working_(problem.count <= kWhole ? problem.count : kSmall) {}
+          f_(std::size_t(rows_.size()), 0.0), working_(problem.count <= kWhole ? problem.count : kSmall) {
+        vast_ = problem.count > std::max(settings.vast, kWhole) && rows_.capacity() == 0 && gram.cost() < kDear;
+        for (Index p = 0; p < problem.count && vast_; ++p) vast_ = !unlimited(problem, p);
+    }
 
     // The product with the coefficients as they are.
     void start() {
@@ -70,7 +85,7 @@ template <class T> class Decomposition {
     }
     Solved solved() const {
         Solved result = solved_;
-        result.computed = rows_.computed();
+        result.computed = rows_.computed() + within_;
         return result;
     }
 
@@ -101,27 +116,35 @@ template <class T> class Decomposition {
             double largest = 0;
             for (double slope : s) largest = std::max(largest, std::abs(slope));
             const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
-            const double inner = std::max(noise, whole ? 0.9 * tol : std::max(0.1 * slopes_.violation, 0.5 * tol));
-            const Index limit =
-                std::min(most - solved_.steps, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
+            const double share = (active_ ? kShrunk : 0.1) * slopes_.violation;
+            const double inner = std::max(noise, whole ? 0.9 * tol : std::max(share, 0.5 * tol));
+            Index limit = most - solved_.steps;
+            if (!active_) limit = std::min(limit, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
             Outcome outcome;
             std::exception_ptr interrupted;
-            try {
-                block_.solve(a, s, inner, limit, outcome);
-            } catch (const Interrupted&) {
-                if (!whole) throw;
-                interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
+            bool stopped = false;
+            if (active_) {
+                stopped = minimise_part(working, inner, limit, outcome) == Status::stopped;
+            } else {
+                try {
+                    block_.solve(a, s, inner, limit, outcome);
+                } catch (const Interrupted&) {
+                    if (!whole) throw;
+                    interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
+                }
+                after_ = block_.a();
             }
             solved_.steps += outcome.steps;
             since += sizeof(T) == 4 || outcome.steps < limit;
             std::vector<Index> moved;
             std::vector<double> delta;
             for (std::size_t i = 0; i < working.size(); ++i)
-                if (block_.a()[i] != a[i]) {
+                if (after_[i] != a[i]) {
                     moved.push_back(working[i]);
-                    delta.push_back(block_.a()[i] - a[i]);
+                    delta.push_back(after_[i] - a[i]);
                 }
             if (!moved.empty()) commit(whole, working, moved, delta);
+            if (stopped) return done(Status::stopped);
             if (interrupted) std::rethrow_exception(interrupted);
             if (outcome.unbounded || endless()) return done(Status::unbounded);
             if (moved.empty()) return done(Status::stalled);
@@ -162,9 +185,12 @@ template <class T> class Decomposition {
         Index free = 0;
         for (Index p = 0; p < problem_.count; ++p)
             free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
-        const Index size = std::clamp(free, kSmall, kLarge);
+        const Index part = std::max({problem_.count / kActive, kPerFree * free, settings_.vast / kPart});
+        active_ = vast_ && 2 * part < problem_.count;
+        const Index size = active_ ? part : std::clamp(free, kSmall, kLarge);
         const std::vector<Index>& working = whole ? everything_ : selection_.next(problem_, a_, slopes_, size);
         working_ = Index(working.size());
+        if (active_) return working;
         std::vector<Index> columns(working.size());
         for (std::size_t i = 0; i < working.size(); ++i) columns[i] = rows_.column(working[i]);
         std::vector<double> diagonal(working.size());
@@ -186,7 +212,31 @@ template <class T> class Decomposition {
         return working;
     }
 
-    // Takes the block's coefficients and corrects f; both or neither.
+    // Decomposes the problem of these coefficients, the others being as they are, into after_.
+    Status minimise_part(const std::vector<Index>& which, double tol, Index limit, Outcome& outcome) {
+        const Part part(problem_, which);
+        std::vector<double> f;
+        after_.clear();
+        for (Index p : which) after_.push_back(a_[p]), f.push_back(f_[std::size_t(rows_.column(p))]);
+        Settings settings = settings_;
+        settings.tol = tol;
+        settings.max_steps = limit;
+        settings.budget -= std::min(settings.budget, std::size_t(problem_.count) * kEach);
+        // Of the whole problem, violation and gap are those of the last round.
+        if (settings_.progress)
+            settings.progress = [&](const Progress& within) {
+                return pulse_.due() && settings_.progress(reached(within.steps, within.computed));
+            };
+        Decomposition inner(gram_, nullptr, part.problem(), nullptr, settings, after_.data(), number_);
+        inner.start(f.data());
+        inner.run();
+        outcome.steps = inner.solved_.steps;
+        outcome.violation = inner.solved_.violation;
+        within_ += inner.solved().computed;
+        return inner.solved_.status;
+    }
+
+    // Takes the coefficients found and corrects f; both or neither.
     void commit(bool whole, const std::vector<Index>& working, const std::vector<Index>& moved,
                 const std::vector<double>& delta) {
         backup_ = f_;
@@ -199,7 +249,7 @@ template <class T> class Decomposition {
             f_ = backup_;
             throw;
         }
-        for (std::size_t i = 0; i < working.size(); ++i) a_[working[i]] = block_.a()[i];
+        for (std::size_t i = 0; i < working.size(); ++i) a_[working[i]] = after_[i];
     }
 
     // All rows are in the block already.
@@ -233,13 +283,21 @@ template <class T> class Decomposition {
     // True if asked to stop.
     bool report() {
         if (!settings_.progress || !pulse_.due()) return false;
-        std::vector<double> f(std::size_t(problem_.count));
-        finish(f.data());
-        const Certificate c = certify(problem_, a_, f.data(), total_);
-        return settings_.progress({number_, solved_.steps, solved_.rounds, c.violation, c.primal - c.dual, working_,
-                                   problem_.count, rows_.computed(), rows_.capacity(), 8 * int(sizeof(T))});
+        if (total_) {
+            std::vector<double> f(std::size_t(problem_.count));
+            finish(f.data());
+            const Certificate c = certify(problem_, a_, f.data(), total_);
+            gap_ = c.primal - c.dual;
+        }
+        return settings_.progress(reached(0, 0));
+    }
+    // So many steps and rows have been added since the last round.
+    Progress reached(Index steps, Index computed) const {
+        return {number_,        solved_.steps + steps,        solved_.rounds,   slopes_.violation, gap_, working_,
+                problem_.count, solved().computed + computed, rows_.capacity(), 8 * int(sizeof(T))};
     }
 
+    const Gram<T>& gram_;
     const Problem& problem_;
     const double* total_;
     const Settings& settings_;
@@ -251,8 +309,12 @@ template <class T> class Decomposition {
     Selection selection_;
     Block<T> block_;
     std::vector<Index> everything_, place_;
-    Index working_;
-    double radius_ = 0; // the largest squared distance from the first sample
+    std::vector<double> after_;  // the coefficients of the working set, once minimised
+    bool vast_ = false;          // whether working sets may be active sets, too large for a block ...
+    bool active_ = false;        // ... and whether this one is
+    Index working_, within_ = 0; // rows computed within active sets
+    double gap_ = 0;             // when last reported
+    double radius_ = 0;          // the largest squared distance from the first sample
     Pulse pulse_;
     Solved solved_;
 };

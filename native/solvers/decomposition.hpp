@@ -3,7 +3,9 @@
 // repeat until no pair of coefficients violates the optimality conditions by more than tol.
 //
 // Osuna, Freund and Girosi (1997); Joachims, "Making large-scale SVM learning practical" (1999). A problem that is
-// small enough is its own working set.
+// small enough is its own working set. The working sets of a vast one are active sets, each of them decomposed in the
+// same way: so most corrections reach the slopes of an active set only, and those of all coefficients are corrected
+// once for many steps.
 #pragma once
 
 #include "gram/gram.hpp"
@@ -33,8 +35,11 @@ struct Progress {
 // A problem that needs more steps is hopeless in floating point.
 inline constexpr Index kMostSteps = 200'000'000;
 
+inline constexpr Index kVast = 32768;
+
 struct Settings {
     double tol = 1e-3;
+    Index vast = kVast;                            // a problem of more coefficients may be solved by active sets
     bool together = false;                         // whether each thread has a problem of its own
     Index max_steps = -1;                          // kMostSteps if negative
     std::size_t budget = std::size_t(200) << 20;   // bytes for the matrix: packed samples, a block, and rows kept

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace mercer {
 
@@ -36,6 +37,35 @@ struct Problem {
     // How far coefficient p may rise (fall) from a before its bound, or before zero, where the slope jumps.
     double room_above(Index p, double a) const { return a < 0 && l1[p] > 0 ? -a : upper[p] - a; }
     double room_below(Index p, double a) const { return a > 0 && l1[p] > 0 ? a : a - lower[p]; }
+};
+
+// Some coefficients of a problem as a problem of their own, in which the others stay as they are: f = K a of all.
+class Part {
+  public:
+    Part(const Problem& whole, const std::vector<Index>& which) {
+        const auto count = which.size();
+        numbers_.reserve(5 * count);
+        for (const double* all : {whole.q, whole.lower, whole.upper, whole.l1, whole.ridge})
+            for (Index p : which) numbers_.push_back(all[p]);
+        for (Index p : which) {
+            sample_.push_back(whole.sample_of(p));
+            group_.push_back(std::uint8_t(whole.group_of(p)));
+        }
+        const double* n = numbers_.data();
+        problem_ = {Index(count),   n,
+                    n + count,      n + 2 * count,
+                    n + 3 * count,  n + 4 * count,
+                    sample_.data(), whole.group ? group_.data() : nullptr,
+                    whole.groups};
+    }
+    Part(const Part&) = delete;
+    const Problem& problem() const { return problem_; }
+
+  private:
+    std::vector<double> numbers_;
+    std::vector<Index> sample_;
+    std::vector<std::uint8_t> group_;
+    Problem problem_;
 };
 
 } // namespace mercer

@@ -14,8 +14,9 @@ namespace {
 
 // To keep an entry and read it again costs about this many nanoseconds, most of it the first touch of memory.
 constexpr double kKeep = 1.5;
-// An entry this dear is kept at its first use, a cheaper one at its second: two thirds are used again.
-constexpr double kKeepAtOnce = 4;
+// Rows that are not dear are not kept at all if fewer than one in so many fits: they would be gone when they
+// are wanted again.
+constexpr Index kWorth = 4;
 // To pick an entry out of a row that is kept.
 constexpr double kGather = 12;
 // A problem whose samples lie in more pieces than this gets a matrix of its own.
@@ -154,6 +155,7 @@ Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, const Squares<T>* squ
     stride_ = (size() + kScanUnit - 1) / kScanUnit * kScanUnit;
     if (gram.cost() > kKeep)
         capacity_ = std::min<Index>(size(), Index(budget / (std::size_t(stride_) * sizeof(T) + 2 * sizeof(Index))));
+    if (gram.cost() < kDear && kWorth * capacity_ < size()) capacity_ = 0;
     slots_.assign(std::size_t(size()), -1);
     seen_.assign(std::size_t(size()), 0);
 }
@@ -232,7 +234,7 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
         });
     }
     for (Index c : missing) {
-        if (!std::exchange(seen_[std::size_t(c)], std::uint8_t(1)) && gram_.cost() < kKeepAtOnce) continue;
+        if (!std::exchange(seen_[std::size_t(c)], std::uint8_t(1)) && gram_.cost() < kDear) continue;
         Index slot = Index(owners_.size());
         if (slot < capacity_) {
             owners_.push_back(c);

@@ -17,6 +17,9 @@ namespace mercer {
 // A problem of up to so many coefficients is its own working set (decomposition.cpp) and reads rows one by one.
 inline constexpr Index kWhole = 2048;
 
+// Nanoseconds. An entry this dear is kept at its first use, a cheaper one at its second: two thirds are used again.
+inline constexpr double kDear = 4;
+
 // The rows among runs of consecutive samples that several problems have in common (a class, in all its pairs), each
 // computed when first asked for and kept. Where narrow blocks are dear and all rows fit, the run is all samples, and
 // all rows are computed at once. Threads may share it.

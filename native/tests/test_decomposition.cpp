@@ -15,6 +15,14 @@ using problems::Example;
 
 template <class T> constexpr double kEntry = sizeof(T) == 4 ? 2e-6 : 1e-14; // the error of an entry of the matrix
 
+// Problems of more coefficients than this, and too many for one block, are solved by active sets.
+static Index g_vast = kVast;
+static Settings usual() {
+    Settings settings;
+    settings.vast = g_vast;
+    return settings;
+}
+
 struct Answer {
     std::vector<double> a, f;
     Solved solved;
@@ -59,7 +67,7 @@ template <class T> static void against(const Gram<T>& gram, const Example& examp
                                        Index n, double best, double tol, std::size_t budget = 1 << 24) {
     check::context = example.name + " of " + std::to_string(example.count()) + ", " + std::to_string(8 * sizeof(T)) +
                      " bits, budget " + std::to_string(budget);
-    Settings settings;
+    Settings settings = usual();
     settings.tol = tol;
     settings.budget = budget;
     const Answer answer = run(gram, example, settings);
@@ -179,7 +187,7 @@ template <class T> static void any_memory(Index d) {
     for (std::size_t budget :
          {std::size_t(0), taken + row / 2, taken + 3 * row, taken + 300 * row, taken + 3000 * row}) {
         check::context = "budget " + std::to_string(budget);
-        Settings settings;
+        Settings settings = usual();
         settings.budget = budget;
         const Answer answer = run(*gram, example, settings);
         CHECK(answer.solved.status == Status::converged);
@@ -195,7 +203,7 @@ template <class T> static void any_memory(Index d) {
 // To the last bit, with any number of threads and from run to run.
 template <class T> static void any_threads(Index n, std::size_t budget) {
     const Data data(n, 40, 0.5, 31);
-    Settings settings;
+    Settings settings = usual();
     settings.budget = budget;
     for (const Example& example : {problems::hinge(data.labels, 5), on(selections(n)[3], data.values, false)}) {
         check::context = example.name + " with threads";
@@ -217,7 +225,7 @@ template <class T> static void limits(Index n) {
     for (const Example& example : {problems::hinge(data.labels, 10), problems::one_class(std::size_t(n), 0.4)}) {
         for (Index most : {0, 1, 7, 50}) {
             check::context = example.name + ", at most " + std::to_string(most) + " steps";
-            Settings settings;
+            Settings settings = usual();
             settings.tol = sizeof(T) == 4 ? 1e-4 : 1e-6;
             settings.max_steps = most;
             const Answer answer = run(*gram, example, settings);
@@ -226,7 +234,7 @@ template <class T> static void limits(Index n) {
             check_consistent<T>(example, answer, matrix, n);
         }
         check::context = example.name + " stopped";
-        Settings settings;
+        Settings settings = usual();
         int reports = 0;
         settings.progress = [&](const Progress& progress) {
             CHECK(progress.violation > 0 && progress.gap >= 0);
@@ -246,7 +254,7 @@ template <class T> static void interrupted_by_the_hook(Index n) {
     const auto gram = data.gram<T>();
     gram->diagonal(0);
     const Example example = problems::hinge(data.labels, 1000);
-    Settings settings;
+    Settings settings = usual();
     settings.tol = 1e-6;
     settings.max_steps = 100000;
     for (int stop : {1, 2, 4}) {
@@ -269,7 +277,7 @@ template <class T> static void interrupted_by_the_hook(Index n) {
 // A matrix that fails at its k-th use, as an interruption or an error of its own would make it.
 template <class T, class Error> class Fragile final : public Gram<T> {
   public:
-    Fragile(const Gram<T>& gram, int uses) : gram_(gram), uses_(uses), all_(*this, nullptr) {}
+    Fragile(const Gram<T>& gram, int uses, double cost) : gram_(gram), uses_(uses), cost_(cost), all_(*this, nullptr) {}
     Index size() const override { return gram_.size(); }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
                                       const std::vector<Index>& columns) const override {
@@ -278,7 +286,7 @@ template <class T, class Error> class Fragile final : public Gram<T> {
     const Pairs<T>& all() const override { return all_; }
     double diagonal(Index i) const override { return gram_.diagonal(i); }
     std::size_t bytes() const override { return gram_.bytes(); }
-    double cost() const override { return 5; } // rows are kept
+    double cost() const override { return cost_; }
     double error() const override { return gram_.error(); }
 
   private:
@@ -304,6 +312,7 @@ template <class T, class Error> class Fragile final : public Gram<T> {
 
     const Gram<T>& gram_;
     mutable std::atomic<int> uses_;
+    double cost_;
     FragilePairs all_;
 };
 
@@ -316,12 +325,12 @@ template <class T, class Error> static void interrupted_anywhere(Index n, bool c
     const auto matrix = data.matrix();
     const auto gram = data.gram<T>();
     const Example example = cold ? problems::hinge(data.labels, 10) : problems::one_class(std::size_t(n), 0.3);
-    Settings settings;
+    Settings settings = usual();
     settings.tol = 1e-4;
     int failures = 0;
     for (int uses = 0;; uses += 1 + uses / 4) {
         check::context = example.name + " of " + std::to_string(n) + " failing after " + std::to_string(uses) + " uses";
-        const Fragile<T, Error> fragile(*gram, uses);
+        const Fragile<T, Error> fragile(*gram, uses, g_vast == kVast ? 5 : 1); // rows are kept, or not
         Answer answer{example.start(), std::vector<double>(std::size_t(n), 0.0), {}};
         bool failed = false;
         try {
@@ -339,6 +348,39 @@ template <class T, class Error> static void interrupted_anywhere(Index n, bool c
         if (!failed) break;
     }
     CHECK(failures > 3);
+}
+
+// Active sets that are themselves decomposed: many coefficients are free, and many samples belong to two of them.
+template <class T> static void levels(Index n) {
+    const Data data(n, 3, 4.0, 71);
+    const auto gram = data.gram<T>();
+    std::vector<Index> twice(static_cast<std::size_t>(n + n / 3));
+    for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = Index(i) % n;
+    for (const Example& example : {problems::hinge(data.labels, 1), on(twice, data.values, false)}) {
+        check::context = example.name + " in levels";
+        Settings settings = usual();
+        settings.tol = 1e-2;
+        settings.vast = std::numeric_limits<Index>::max();
+        const Answer two = run(*gram, example, settings);
+        settings.vast = n - 1000;
+        Index largest = 0;
+        settings.progress = [&](const Progress& progress) {
+            CHECK(progress.violation > 0 && progress.gap >= 0 && progress.count == example.count());
+            largest = std::max(largest, progress.working);
+            return false;
+        };
+        const Answer three = run(*gram, example, settings);
+        CHECK(two.solved.status == Status::converged && three.solved.status == Status::converged);
+        CHECK(largest > kWhole);
+        CHECK(three.solved.rounds < two.solved.rounds);
+        CHECK(example.feasible(three.a));
+        const Problem problem = example.problem();
+        const double a = naive::objective(problem, two.a.data(), two.f.data());
+        const double b = naive::objective(problem, three.a.data(), three.f.data());
+        CHECK_CLOSE(a, b, 2e-2, std::max(mass(two.a), mass(three.a)));
+        CHECK_CLOSE(naive::violation(problem, three.a.data(), three.f.data()), three.solved.violation, 1e-12,
+                    mass(three.a));
+    }
 }
 
 int main() {
@@ -361,5 +403,14 @@ int main() {
     interrupted_anywhere<double, Interrupted>(400, true);
     interrupted_anywhere<double, Interrupted>(2200, false);
     interrupted_anywhere<double, Broken>(2200, true);
+
+    levels<float>(20000);
+    g_vast = 0;
+    against_naive_smo(2500, 1e-3);
+    any_threads<float>(2400, 0);
+    limits<float>(2400);
+    interrupted_by_the_hook<float>(2400);
+    interrupted_anywhere<double, Interrupted>(2200, true);
+    interrupted_anywhere<double, Broken>(2200, false);
     return check::finish();
 }

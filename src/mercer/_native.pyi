@@ -254,6 +254,7 @@ def solve(
     tol: float,
     max_steps: int,
     budget: int,
+    shrinking: bool,
     progress: Callable[[Progress], bool] | None,
 ) -> None: ...
 

@@ -73,6 +73,20 @@ def test_verbose_writes_what_happens(capsys):
     assert "1024 of 2100 coefficients active; 0 rows of K computed in float32, none kept" in capsys.readouterr().out
 
 
+def test_shrinking_solves_active_sets(capsys):
+    X = np.random.default_rng(0).standard_normal((33_000, 2))
+    y = X[:, 0] * X[:, 1] + 0.3 * np.random.default_rng(1).standard_normal(len(X)) > 0
+    machines = [SVC(shrinking=shrinking, verbose=True).fit(X, y) for shrinking in (True, False)]
+    said = capsys.readouterr().out
+    assert "4096 of 33000 coefficients active" in said
+    assert "1024 of 33000 coefficients active" in said
+    three, two = (machine.certificate_ for machine in machines)
+    assert three.converged
+    assert two.converged
+    assert three.dual <= two.primal  # the optimum lies between
+    assert two.dual <= three.primal
+
+
 @pytest.mark.parametrize("cls", MACHINES)
 def test_an_interrupt_leaves_a_machine(cls, monkeypatch):
     machine, X, y, function = small(cls)
@@ -91,12 +105,13 @@ def test_an_interrupt_leaves_a_machine(cls, monkeypatch):
 
 
 rng = np.random.default_rng(0)
-NOISE = rng.standard_normal((20_000, 40)), rng.integers(0, 20, 20_000)
+NOISE = rng.standard_normal((40_000, 40)), rng.integers(0, 20, 40_000)
 #: Fits that take long, most of them minutes, in whatever they spend most of their time on.
 ENDLESS = {
     "one block": (SVC(C=1e7, gamma=1e-3, tol=1e-12), 2000, 2),
     "rows of a wide matrix": (SVC(gamma=10.0), 20_000, 2),
     "blocks": (SVC(C=100.0, tol=1e-9), 20_000, 2),
+    "active sets": (SVC(C=100.0, tol=1e-9), 40_000, 2),
     "float64": (SVC(C=1e7, tol=1e-9), 8000, 2),
     "pairs": (SVC(C=1e5, tol=1e-9), 20_000, 20),
     "the rest": (SVC(C=1e5, tol=1e-9, strategy="ovr"), 20_000, 20),

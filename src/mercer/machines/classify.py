@@ -38,7 +38,7 @@ class SVC(SupportClassifier):
     coef0 : float, default=0.0
         For "poly" and "sigmoid".
     shrinking : bool, default=True
-        Accepted for compatibility; the solver chooses its working sets by itself.
+        Whether problems of more than 32,768 samples may be solved active set by active set.
     probability : bool, default=False
         Whether to fit sigmoids to values of a 5-fold cross-validation; deprecated as in scikit-learn.
     tol : float, default=1e-3

@@ -162,6 +162,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             budget=max(0, self._budget() - training.copied),
+            shrinking=bool(self.shrinking),
             progress=self._watch(context),
         )
 

@@ -85,7 +85,8 @@ class Progress:
 class SMO:
     """Solves problems with bounds and equalities; ``max_iter`` steps each, -1 for no limit.
 
-    ``budget`` bytes of the matrix are held at most. ``progress`` is called now and then; if it returns True, the
+    ``budget`` bytes of the matrix are held at most. With ``shrinking`` problems of many samples may be solved active set
+    by active set (``docs/solver.md``). ``progress`` is called now and then; if it returns True, the
     solver stops where it is.
 
     >>> from mercer.problem import hinge
@@ -97,6 +98,7 @@ class SMO:
     tol: float = 1e-3
     max_iter: int = -1
     budget: int = 200 * 2**20
+    shrinking: bool = True
     progress: Callable[[Progress], bool | None] | None = None
 
     def solve(
@@ -115,7 +117,7 @@ class SMO:
         progress = None if self.progress is None else report
         try:
             native = [task.native for task in tasks]
-            _native.solve(matrices(gram), native, self.tol, self.max_iter, self.budget, progress)
+            _native.solve(matrices(gram), native, self.tol, self.max_iter, self.budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
         for task in tasks:
