@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -82,6 +83,7 @@ class PythonGram final : public mercer::Gram<double> {
         return *all_;
     }
     std::size_t bytes() const override { return 0; }
+    std::size_t bytes_each() const override { return 0; }
     double cost() const override { return 100; }
     double error() const override { return 0; }
 
@@ -101,19 +103,22 @@ template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
         [](const mercer::python::Rows<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
-           std::optional<Values> scale, double error) {
+           std::optional<Values> scale, double error, std::size_t budget) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = std::make_unique<Held>();
             held->owner = rows.owner;
             const auto& source = rows.source;
             frame.grid = mercer::useful_grid<double>(source, source, formula, frame);
-            held->matrices.exact = mercer::formula_gram<double>(source, formula, frame, 0.0);
-            if (!frame.grid) frame.grid = mercer::useful_grid<float>(source, source, formula, frame);
-            if (std::isfinite(error))
-                held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error);
+            const mercer::Frame exact = frame;
+            if (std::isfinite(error)) {
+                if (!frame.grid) frame.grid = mercer::useful_grid<float>(source, source, formula, frame);
+                held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error, budget);
+                budget -= std::min(budget, held->matrices.single->bytes());
+            }
+            held->matrices.exact = mercer::formula_gram<double>(source, formula, exact, 0.0, budget);
             return held.release();
         },
-        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a);
+        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a, "budget"_a);
     m.def(
         "stored_matrices",
         [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix) {

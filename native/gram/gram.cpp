@@ -83,12 +83,13 @@ template <class T> class SelectedPairs final : public Pairs<T> {
 
 template <class T, class S> class FormulaGram final : public Gram<T> {
   public:
-    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error)
+    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error, std::size_t budget)
         : source_(source), formula_(std::move(formula)), error_(error) {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
         layout_ = best_layout<T>(source_, source_, formula_, frame_);
+        keep_ = layout_.lists || bytes() <= budget;
     }
     Index size() const override { return source_.rows; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
@@ -97,11 +98,13 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     }
     const Pairs<T>& all() const override {
         std::call_once(once_, [&] {
+            Layout layout = layout_;
+            layout.keep = keep_;
             if constexpr (std::is_same_v<T, S>) {
-                all_ = bind(source_, source_, formula_, frame_, layout_);
+                all_ = bind(source_, source_, formula_, frame_, layout);
             } else if (!source_.sparse()) {
                 const Source<T> rows = converted<T>(source_);
-                all_ = bind(rows, rows, formula_, frame_, layout_);
+                all_ = bind(rows, rows, formula_, frame_, layout);
             } else {
                 std::vector<Index> every(static_cast<std::size_t>(size()));
                 std::iota(every.begin(), every.end(), Index(0));
@@ -111,13 +114,8 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         return *all_;
     }
     // Packed panels or lists, with their panels beside them, and a copy of sparse samples if the precision differs.
-    std::size_t bytes() const override {
-        const auto n = std::size_t(size()), dense = n * std::size_t(source_.columns);
-        const auto entries = source_.sparse() ? std::size_t(source_.indptr[source_.rows]) : dense;
-        const std::size_t copy = std::is_same_v<T, S> || !source_.sparse() ? 0 : 2 * entries * sizeof(T);
-        if (!layout_.lists) return dense * (frame_.grid ? sizeof(std::int16_t) : sizeof(T)) + copy;
-        return 2 * entries * sizeof(T) + 2 * n * std::size_t(layout_.panelled) * sizeof(double) + copy;
-    }
+    std::size_t bytes() const override { return copied() + (keep_ ? packed() : 0); }
+    std::size_t bytes_each() const override { return (copied() + packed()) / std::size_t(std::max<Index>(1, size())); }
     double cost() const override {
         double width = double(source_.columns);
         if (source_.sparse() && source_.rows > 0)
@@ -157,6 +155,15 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     double error() const override { return layout_.lists ? 0.1 * error_ : error_; }
 
   private:
+    std::size_t entries() const {
+        return std::size_t(source_.sparse() ? source_.indptr[source_.rows] : size() * source_.columns);
+    }
+    std::size_t copied() const { return std::is_same_v<T, S> || !source_.sparse() ? 0 : 2 * entries() * sizeof(T); }
+    std::size_t packed() const {
+        if (!layout_.lists)
+            return std::size_t(size() * source_.columns) * (frame_.grid ? sizeof(std::int16_t) : sizeof(T));
+        return 2 * (entries() * sizeof(T) + std::size_t(size() * layout_.panelled) * sizeof(double));
+    }
     bool distance() const {
         return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct ||
                formula_.pair == Pair::l1 || formula_.pair == Pair::linf || formula_.pair == Pair::chi2_distance;
@@ -165,7 +172,8 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     Formula formula_;
     std::vector<double> shift_, scale_;
     Frame frame_;
-    Layout layout_; // of the whole matrix, for all its parts
+    Layout layout_;    // of the whole matrix, for all its parts
+    bool keep_ = true; // packed columns of the whole
     double error_;
     mutable std::once_flag once_, diagonal_once_;
     mutable std::vector<T> diagonal_;
@@ -212,6 +220,7 @@ template <class S> class StoredGram final : public Gram<double> {
     const Pairs<double>& all() const override { return *all_; }
     double diagonal(Index i) const override { return double(data_[i * (row_stride_ + column_stride_)]); }
     std::size_t bytes() const override { return 0; }
+    std::size_t bytes_each() const override { return 0; }
     double cost() const override { return 0.3; }
     double error() const override { return 0; }
 
@@ -223,19 +232,19 @@ template <class S> class StoredGram final : public Gram<double> {
 
 } // namespace
 
-template <class T, class S>
-std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error) {
-    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error);
+template <class T, class S> std::unique_ptr<Gram<T>>
+formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error, std::size_t budget) {
+    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error, budget);
 }
 template <class S>
 std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride) {
     return std::make_unique<StoredGram<S>>(data, size, row_stride, column_stride);
 }
 
-template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double);
-template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t);
 template std::unique_ptr<Gram<double>> stored_gram(const float*, Index, Index, Index);
 template std::unique_ptr<Gram<double>> stored_gram(const double*, Index, Index, Index);
 

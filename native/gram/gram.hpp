@@ -4,6 +4,7 @@
 #include "kernels/pairs.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -20,8 +21,9 @@ template <class T> class Gram {
     virtual const Pairs<T>& all() const = 0;
     // k(x_i, x_i)
     virtual double diagonal(Index i) const = 0;
-    // Memory that all() takes.
+    // Memory that all() takes, and that a sample takes once it is packed.
     virtual std::size_t bytes() const = 0;
+    virtual std::size_t bytes_each() const = 0;
     // Nanoseconds one thread needs per entry, roughly.
     virtual double cost() const = 0;
     // What k(x_i, x_j) may be off by, as a number, because it is computed in this precision; infinity if unknown.
@@ -29,9 +31,11 @@ template <class T> class Gram {
 };
 
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
-// the source must outlive the result. A grid in the frame must hold in the precision of the matrix.
+// the source must outlive the result. A grid in the frame must hold in the precision of the matrix. Packed samples are
+// kept if they take at most `budget` bytes; else they are packed whenever they are wanted.
 template <class T, class S>
-std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error);
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error,
+                                      std::size_t budget = std::numeric_limits<std::size_t>::max());
 
 // A matrix that exists: entry (i, j) at data[i * row_stride + j * column_stride].
 template <class S>

@@ -3,6 +3,7 @@
 // is in the first-level cache.
 //
 //   z is packed once:  panels of nr samples, coordinate-major      [panel][coordinate][nr]
+//                      or strip by strip whenever it is wanted, where that would take too much memory
 //   x is packed per macro block of `strip` rows, a chunk of coordinates at a time, [chunk][panel][coordinate][mr]
 //   a macro block of strip x strip results accumulates chunk after chunk, in tiles of mr x nr
 //
@@ -27,10 +28,17 @@
 namespace mercer {
 namespace {
 
+// Panels of columns from number `first` on, sums of squares of each sample, and the largest of each panel.
+template <class T> struct Columns {
+    Index first = 0;
+    Buffer<T> panels, squares, largest;
+};
+
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
     Buffer<T> block, originals, seen;
     Strip<T> strip;
+    Columns<T> columns;
 };
 template <class T> Scratch<T>& scratch() {
     static thread_local Scratch<T> s;
@@ -39,7 +47,7 @@ template <class T> Scratch<T>& scratch() {
 
 template <class T> class DensePairs final : public Pairs<T> {
   public:
-    DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame)
+    DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame, bool keep)
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
           packing_(formula_.pair, d_, frame),
           // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
@@ -47,15 +55,12 @@ template <class T> class DensePairs final : public Pairs<T> {
           distances_(formula_.pair == Pair::squared_distance),
           direct_scale_(packing_.scale().begin(), packing_.scale().end()) {
         set_suspicion();
+        if (!keep) return;
         const Index panels = ceil_div(z.rows, isa_.nr);
-        auto packed = std::make_shared<Packed>();
-        packed_ = packed;
-        packed->panels.reserve(std::size_t(panels * packing_.depth() * isa_.nr) + 1);
-        packed->squares.reserve(std::size_t(panels * isa_.nr));
-        packed->largest.resize(std::size_t(panels));
-        parallel(panels, [&](long p) {
-            packed->largest[p] = packing_.columns(z_, p * isa_.nr, panel(p), packed->squares.data() + p * isa_.nr);
-        });
+        auto columns = std::make_shared<Columns<T>>();
+        reserve(*columns, 0, panels);
+        parallel(panels, [&](long q) { pack(*columns, q); });
+        kept_ = columns;
     }
 
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
@@ -149,7 +154,31 @@ template <class T> class DensePairs final : public Pairs<T> {
         bool again = false; // whether the tiles are read again after they have been written there
     };
 
-    T* panel(Index p) const { return packed_->panels.data() + p * packing_.depth() * isa_.nr; }
+    // Columns: room for panels q0 .. q1 - 1, one of them packed, and where it is.
+    void reserve(Columns<T>& columns, Index q0, Index q1) const {
+        const auto count = std::size_t(q1 - q0), samples = count * std::size_t(isa_.nr);
+        columns.first = q0;
+        columns.panels.reserve(samples * std::size_t(packing_.depth()) + 1);
+        columns.squares.reserve(samples);
+        columns.largest.reserve(count);
+    }
+    void pack(Columns<T>& columns, Index q) const {
+        columns.largest.data()[q - columns.first] =
+            packing_.columns(z_, q * isa_.nr, panel(columns, q), squares(columns, q));
+    }
+    T* panel(const Columns<T>& columns, Index q) const {
+        return columns.panels.data() + (q - columns.first) * packing_.depth() * isa_.nr;
+    }
+    T* squares(const Columns<T>& columns, Index q) const {
+        return columns.squares.data() + (q - columns.first) * isa_.nr;
+    }
+    const Columns<T>& columns(Index q0, Index q1) const {
+        if (kept_) return *kept_;
+        Columns<T>& columns = scratch<T>().columns;
+        reserve(columns, q0, q1);
+        for (Index q = q0; q < q1; ++q) pack(columns, q);
+        return columns;
+    }
 
     // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q) starts at
     // (q * row panels + p) * mr * nr; or all of them in one place, if none is needed again. A finished tile is written
@@ -158,6 +187,7 @@ template <class T> class DensePairs final : public Pairs<T> {
         poll(); // the first row of blocks may touch all of a new matrix, which takes seconds
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
+        const Columns<T>& z = columns(q0, q1);
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
         const auto tile = packing_.words() ? isa_.words.tile : isa_.tile[static_cast<int>(formula_.pair)];
         const auto listed = packing_.words() ? isa_.words.listed : isa_.listed;
@@ -171,7 +201,7 @@ template <class T> class DensePairs final : public Pairs<T> {
                 // The column panel used next comes from far away: ask for a part of it at every tile.
                 const bool turn = q + 1 == q1;
                 const char* next =
-                    reinterpret_cast<const char*>(turn ? panel(q0) + (k + depth) * nr : panel(q + 1) + k * nr);
+                    reinterpret_cast<const char*>(turn ? panel(z, q0) + (k + depth) * nr : panel(z, q + 1) + k * nr);
                 const Index bytes = depth * nr * Index(sizeof(T)), share = ceil_div(bytes, row_panels * 64) * 64;
                 for (Index p = 0; p < row_panels; ++p) {
                     for (Index at = p * share; at < std::min(bytes, (p + 1) * share); at += 64)
@@ -180,13 +210,13 @@ template <class T> class DensePairs final : public Pairs<T> {
                     const int live = static_cast<int>(std::min<Index>(mr, rows.count - p * mr));
                     if (last && !target.near) claim(rows, p * mr, q * nr, live, target);
                     const Index at = k * row_panels + p * depth;
-                    const T *a = rows.panels.data() + at * mr, *b = panel(q) + k * nr;
+                    const T *a = rows.panels.data() + at * mr, *b = panel(z, q) + k * nr;
                     if (length[p] >= 0)
                         listed(length[p], rows.which.data() + at, a, b, sums, first);
                     else
                         tile(live, depth, a, b, sums, first);
                     if (last) {
-                        finish(rows, which, p, q, live, sums);
+                        finish(rows, z, which, p, q, live, sums);
                         store(rows, p * mr, q * nr, live, sums, target);
                     }
                 }
@@ -196,20 +226,20 @@ template <class T> class DensePairs final : public Pairs<T> {
         } while (k < whole);
     }
 
-    void finish(const Strip<T>& rows, Chosen which, Index p, Index q, int live, T* sums) const {
+    void finish(const Strip<T>& rows, const Columns<T>& z, Chosen which, Index p, Index q, int live, T* sums) const {
         const Step *step = formula_.steps.data(), *end = step + formula_.steps.size();
         if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
         const T* row_squares = rows.squares.data() + p * isa_.mr;
-        const T* column_squares = packed_->squares.data() + q * isa_.nr;
+        const T* column_squares = squares(z, q);
         if (packing_.words())
             return isa_.words.distances(live, row_squares, column_squares,
                                         T(packing_.grid().step * packing_.grid().step), step, end, sums);
-        const double most = double(rows.largest[p]) + double(packed_->largest[q]);
+        const double most = double(rows.largest[p]) + double(z.largest.data()[q - z.first]);
         if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
             return isa_.distances(live, row_squares, column_squares, step, end, sums);
         if (const unsigned suspects =
                 isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, sums))
-            repair(rows, which, p, q, suspects, sums);
+            repair(rows, z, which, p, q, suspects, sums);
         isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
     }
 
@@ -249,10 +279,11 @@ template <class T> class DensePairs final : public Pairs<T> {
 
     // Computes the unreliable entries of a tile again, from differences of the samples themselves; they are in these
     // rows of it. Each is judged by its own squares, so that it does not depend on its neighbours.
-    void repair(const Strip<T>& rows, Chosen which, Index p, Index q, unsigned suspects, T* tile) const {
+    void repair(const Strip<T>& rows, const Columns<T>& z, Chosen which, Index p, Index q, unsigned suspects,
+                T* tile) const {
         const int nr = isa_.nr;
         const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
-        const T* column_squares = packed_->squares.data() + q * nr;
+        const T* column_squares = squares(z, q);
         const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
         Originals originals(*this, q, columns);
         for (; suspects != 0; suspects &= suspects - 1) {
@@ -337,22 +368,19 @@ template <class T> class DensePairs final : public Pairs<T> {
     bool distances_;
     T suspect_slope_ = 0, suspect_offset_ = 0;
     std::vector<T> direct_scale_;
-    // The columns: panels, sums of squares of each sample, and the largest of each panel.
-    struct Packed {
-        Buffer<T> panels, squares;
-        std::vector<T> largest;
-    };
-    std::shared_ptr<const Packed> packed_;
+    std::shared_ptr<const Columns<T>> kept_; // null: they are packed when they are wanted
 };
 
 } // namespace
 
-template <class T>
-std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame) {
-    return std::make_unique<DensePairs<T>>(x, z, std::move(formula), frame);
+template <class T> std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula,
+                                                        const Frame& frame, bool keep) {
+    return std::make_unique<DensePairs<T>>(x, z, std::move(formula), frame, keep);
 }
 
-template std::unique_ptr<Pairs<float>> bind_dense(const Source<float>&, const Source<float>&, Formula, const Frame&);
-template std::unique_ptr<Pairs<double>> bind_dense(const Source<double>&, const Source<double>&, Formula, const Frame&);
+template std::unique_ptr<Pairs<float>> bind_dense(const Source<float>&, const Source<float>&, Formula, const Frame&,
+                                                  bool);
+template std::unique_ptr<Pairs<double>> bind_dense(const Source<double>&, const Source<double>&, Formula, const Frame&,
+                                                   bool);
 
 } // namespace mercer

@@ -46,6 +46,7 @@ struct Layout {
     bool lists = false;              // an inverted index (sparse.cpp) instead of packed panels (dense.cpp)
     std::vector<std::int32_t> place; // with lists: of a coordinate among those that go through panels still, or -1
     Index panelled = 0;              // how many these are
+    bool keep = true;                // without lists: whether packed columns are kept
 };
 // The one that is expected to need the least time in the precision T: lists for sparse data, unless most coordinates
 // are in most samples.
@@ -60,8 +61,9 @@ template <class T> std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Sour
 template <class T>
 std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
 
-template <class T>
-std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame);
+// keep: whether the columns stay packed, which takes as much memory as they do, or are packed when they are wanted.
+template <class T> std::unique_ptr<Pairs<T>> bind_dense(const Source<T>& x, const Source<T>& z, Formula formula,
+                                                        const Frame& frame, bool keep = true);
 
 // The grid of both sources, for the frame of pairs in the precision T, if they have one and the formula can use it.
 template <class T, class S>

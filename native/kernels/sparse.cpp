@@ -377,7 +377,7 @@ Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formul
 template <class T> std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula,
                                                   const Frame& frame, const Layout& layout) {
     if (layout.lists) return std::make_unique<SparsePairs<T>>(x, z, std::move(formula), frame, layout);
-    return bind_dense(x, z, std::move(formula), frame);
+    return bind_dense(x, z, std::move(formula), frame, layout.keep);
 }
 template <class T>
 std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame) {

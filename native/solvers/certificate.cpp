@@ -155,8 +155,7 @@ Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a
     if (support.empty()) std::fill(f, f + problem.count, 0.0);
     if (where.empty() || support.empty()) return 0;
     // In parts, as the samples of both sides are copied and packed in double precision.
-    const std::size_t each = exact.bytes() / std::size_t(std::max<Index>(1, exact.size())) + 1;
-    const std::size_t size = std::clamp(kPartBytes / each, kLeastPart, kMostPart);
+    const std::size_t size = std::clamp(kPartBytes / (exact.bytes_each() + 1), kLeastPart, kMostPart);
     std::vector<double> sums(rows.size(), 0.0);
     for (std::size_t i = 0; i < rows.size(); i += size)
         for (std::size_t j = 0; j < support.size(); j += size)

@@ -43,7 +43,7 @@ constexpr std::size_t kCopies = 4;
 
 // Of the budget, what is left for rows after the packed samples, a block with its own samples and the vectors.
 template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
-    const std::size_t samples = gram.bytes() / std::size_t(std::max<Index>(1, gram.size())) * std::size_t(kLarge);
+    const std::size_t samples = gram.bytes_each() * std::size_t(kLarge);
     const std::size_t taken = gram.bytes() + kCopies * samples + std::size_t(kLarge * kLarge) * sizeof(T) +
                               std::size_t(problem.count) * kEach;
     return budget > taken ? budget - taken : 0;

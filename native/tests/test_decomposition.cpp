@@ -286,6 +286,7 @@ template <class T, class Error> class Fragile final : public Gram<T> {
     const Pairs<T>& all() const override { return all_; }
     double diagonal(Index i) const override { return gram_.diagonal(i); }
     std::size_t bytes() const override { return gram_.bytes(); }
+    std::size_t bytes_each() const override { return gram_.bytes_each(); }
     double cost() const override { return cost_; }
     double error() const override { return gram_.error(); }
 

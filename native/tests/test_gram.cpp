@@ -101,6 +101,7 @@ static void formulas() {
             const naive::Compressed<float> sparse_single(single, n, d);
             check_gram(*formula_gram<float>(naive::dense(x, n, d), formula, {}, 1e-5), expected, 1e-5);
             check_gram(*formula_gram<double>(naive::dense(single, n, d), formula, {}, 0), expected, 0);
+            check_gram(*formula_gram<float>(naive::dense(x, n, d), formula, {}, 1e-5, 0), expected, 1e-5);
             if (density == 1) continue;
             check_gram(*formula_gram<float>(naive::dense(single, n, d), formula, {}, 1e-5), expected, 1e-5);
             check_gram(*formula_gram<double>(naive::dense(x, n, d), formula, {}, 0), expected, 0);
@@ -120,6 +121,16 @@ static void formulas() {
     const naive::Compressed<double> rows(uneven, n, 400);
     CHECK(best_layout<double>(rows.source, rows.source, kGaussian, {}).panelled > 5);
     check_gram(*formula_gram<double>(rows.source, kGaussian, {}, 0), naive_matrix(uneven, n, 400, kGaussian), 0);
+    // Columns that are packed when they are wanted have the same bits.
+    check::context = "not kept";
+    const auto wide = naive::samples<float>(Pair::dot, n * 300, 1.0, 5);
+    const auto kept = formula_gram<float>(naive::dense(wide, n, 300), kGaussian, {}, 1e-5),
+               fresh = formula_gram<float>(naive::dense(wide, n, 300), kGaussian, {}, 1e-5, kept->bytes() - 1);
+    CHECK(kept->bytes() == std::size_t(n * 300) * sizeof(float) && fresh->bytes() == 0);
+    std::vector<float> a(std::size_t(n * n)), b(a);
+    kept->all().fill_symmetric(a.data(), n);
+    fresh->all().fill_symmetric(b.data(), n);
+    CHECK(a == b);
     // The frame is copied, and selections are framed like the whole.
     check::context = "framed";
     const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 2);

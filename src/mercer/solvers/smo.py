@@ -25,6 +25,8 @@ from mercer.solvers.certificate import Certificate, Solution, Task
 
 #: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
 SINGLE = 1e-6
+#: Samples stay packed if they take at most this part of the budget.
+PACKED = 0.5
 #: A matrix of dear entries, as those of alignments are, is computed once and kept whole up to this size.
 DEAR_BYTES = 2**30
 
@@ -85,9 +87,9 @@ class Progress:
 class SMO:
     """Solves problems with bounds and equalities; ``max_iter`` steps each, -1 for no limit.
 
-    ``budget`` bytes of the matrix are held at most. With ``shrinking`` problems of many samples may be solved active set
-    by active set (``docs/solver.md``). ``progress`` is called now and then; if it returns True, the
-    solver stops where it is.
+    ``budget`` bytes of the matrix are held at most. With ``shrinking`` problems of many samples may be solved active
+    set by active set (``docs/solver.md``). ``progress`` is called now and then; if it returns True, the solver stops
+    where it is.
 
     >>> from mercer.problem import hinge
     >>> y = np.array([1.0, -1.0])
@@ -117,7 +119,8 @@ class SMO:
         progress = None if self.progress is None else report
         try:
             native = [task.native for task in tasks]
-            _native.solve(matrices(gram), native, self.tol, self.max_iter, self.budget, self.shrinking, progress)
+            held = matrices(gram, int(PACKED * self.budget))
+            _native.solve(held, native, self.tol, self.max_iter, self.budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
         for task in tasks:
@@ -155,12 +158,13 @@ def solution_of(task: Task, tol: float) -> Solution:
     return task.solution(native.steps, tol)
 
 
-def matrices(gram: Gram) -> _native.Matrices:
-    """The Gram matrix as the core's solvers see it."""
+def matrices(gram: Gram, budget: int) -> _native.Matrices:
+    """The Gram matrix as the core's solvers see it; packed samples are kept in at most ``budget`` bytes."""
     pairs = gram.pairs
     if isinstance(pairs, NativePairs):
         formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
-        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, single_error(pairs))
+        error = single_error(pairs)
+        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, error, budget)
     if isinstance(pairs, StoredPairs):
         whole = np.array_equal(pairs.columns, np.arange(pairs.matrix.shape[1]))
         return _native.stored_matrices(pairs.matrix if whole else pairs.matrix[:, pairs.columns])
