@@ -23,7 +23,8 @@ namespace {
 template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Outputs = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
-using Numbers = std::tuple<double, double, double, Index, bool>; // primal, dual, violation, iterations, converged
+// Primal, dual, violation, iterations, whether they converged and whether constraints contradict each other.
+using Numbers = std::tuple<double, double, double, Index, bool, bool>;
 
 // What is to be learned from the rows. Each output (label, positive, negative) is one problem: rows with that target
 // against the others, their costs times `positive` and `negative`. Without any, the targets are numbers to be hit.
@@ -77,7 +78,7 @@ Found run(const mercer::Source<T>& source, double constant, const Task& task, co
     for (std::size_t k = 0; k < solutions.size(); ++k) {
         const auto& s = solutions[k];
         std::copy(s.weights.begin(), s.weights.end(), weights.get() + k * width);
-        numbers.emplace_back(s.primal, s.dual, s.violation, s.iterations, s.converged);
+        numbers.emplace_back(s.primal, s.dual, s.violation, s.iterations, s.converged, s.contradiction);
     }
     double* data = weights.release();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });

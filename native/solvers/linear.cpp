@@ -138,7 +138,22 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     const double gap = solution.primal - solution.dual;
     const bool closed = !hard && gap <= 1e-12 * std::abs(solution.primal);
     solution.converged = std::isfinite(gap) && (solution.violation <= options.tol || closed);
+    solution.contradiction = hard && !solution.converged && contradicts(rows, problem, total.dual, dual_weights);
     solution.certified = true;
+}
+
+template <class T>
+bool contradicts(const Rows<T>& rows, const Problem& problem, double gain, const Vector& combination) {
+    constexpr double kApart = 1e-5;
+    double largest = 0, norm = 0;
+    for (std::size_t i = 0; i < problem.terms.size(); ++i) {
+        const Term& t = problem.terms[i];
+        if (!t.hard()) continue;
+        largest = std::max(largest, std::abs(t.q));
+        if (rows.square(Index(i)) == 0 && t.loss(t.q, problem.l1, 1.0) > 0) return true; // no weights reach it
+    }
+    for (double v : combination) norm += v * v;
+    return gain > 0 && std::sqrt(norm) * largest <= kApart * std::sqrt(rows.largest_square()) * gain;
 }
 
 template <class T> bool Watch<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
@@ -254,6 +269,7 @@ template <class T> void solve(const Source<T>& source, double constant, const st
     template void products(const Rows<T>&, const Vector&, Vector&);                                                    \
     template void combine(const Rows<T>&, const Vector&, Vector&, Vector&);                                            \
     template void certify(const Rows<T>&, const Problem&, const Options&, Solution&);                                  \
+    template bool contradicts(const Rows<T>&, const Problem&, double, const Vector&);                                  \
     template void solve(const Source<T>&, double, const std::function<Problem(Index)>&, const Options&,                \
                         std::vector<Solution>&);
 MERCER_INSTANTIATE(float)

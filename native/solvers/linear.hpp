@@ -78,6 +78,7 @@ struct Solution {
     Index iterations = 0;
     double primal = 0, dual = 0, violation = kInfinity;
     bool converged = false, certified = false;
+    bool contradiction = false; // the hard constraints cannot all be met
 };
 
 // Rows with their constant, and how to multiply with them.
@@ -167,6 +168,12 @@ void proximal(const Rows<T>& rows, const Problem& problem, const Options& option
 // Recomputes in float64 what weights and coefficients prove; the weights need not be X'a.
 template <class T>
 void certify(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
+
+// Proof that hard constraints contradict each other: weights that met them would be at least `gain` / |X'a| long, where
+// `gain` = q'a - l1 |a| (the dual grows without bound along such an a, if X'a is zero). Longer than 1e5 times the
+// largest target per length of the longest row is taken for never.
+template <class T>
+bool contradicts(const Rows<T>& rows, const Problem& problem, double gain, const Vector& combination);
 
 // Reports how far a problem has come, if anybody wants to know. What it says is certified, which costs about as much as
 // a sweep, and changes nothing.

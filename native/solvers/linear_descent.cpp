@@ -14,6 +14,7 @@ namespace {
 
 constexpr Index kPlainSweeps = 20; // before the first acceleration; easy problems end earlier
 constexpr Index kLeastSteps = 10;  // of conjugate gradients; fewer do not pay
+constexpr Index kLook = 10;        // sweeps between two looks for a contradiction
 
 // xorshift64*: small, fast, the same everywhere.
 struct Random {
@@ -30,7 +31,8 @@ struct Random {
 template <class T> class Descent {
   public:
     Descent(const Rows<T>& rows, const Problem& problem, const Options& options)
-        : rows_(rows), l1_(problem.l1), options_(options), watch_(rows, problem, options), random_(options.seed) {
+        : rows_(rows), problem_(problem), l1_(problem.l1), options_(options), watch_(rows, problem, options),
+          random_(options.seed) {
         const Index n = rows.count();
         terms_.reserve(std::size_t(n));
         w_.assign(std::size_t(rows.width()), 0.0);
@@ -38,17 +40,18 @@ template <class T> class Descent {
             const Term& t = problem.terms[std::size_t(i)];
             if (t.lower < t.upper) order_.push_back(std::int32_t(i));
             terms_.push_back({t, 0.0, rows.square(i) + t.ridge});
+            hard_ = hard_ || t.hard();
         }
     }
 
-    void run(const Problem& problem, Solution& solution) {
+    void run(Solution& solution) {
         double tol = options_.tol;
         while (true) {
             descend(tol, solution);
             combine(rows_, solution.coefficients, partial_, w_); // afresh
             solution.weights = w_;
-            certify(rows_, problem, options_, solution);
-            if (solution.converged || watch_.stopped()) return;
+            certify(rows_, problem_, options_, solution);
+            if (solution.converged || solution.contradiction || watch_.stopped()) return;
             if (solution.iterations >= options_.max_iterations || tol < 1e-3 * options_.tol) return;
             tol *= 0.5; // slopes seen during a sweep are a little older than those of the certificate
         }
@@ -92,6 +95,7 @@ template <class T> class Descent {
         Index quiet = 0;
         while (iterations() < options_.max_iterations) {
             if (watch_.due() && watch_.tell(iterations(), Index(active), w_, gathered())) return;
+            if (hard_ && sweeps_ % kLook == 0 && impossible()) return;
             ++sweeps_;
             double rise = 0, fall = 0;
             Index left = 0; // how many coefficients came to a bound or left one
@@ -131,6 +135,12 @@ template <class T> class Descent {
         }
     }
 
+    bool impossible() const {
+        double gain = 0;
+        for (const Coordinate& c : terms_) gain += c.a * c.term.q - l1_ * std::abs(c.a);
+        return contradicts(rows_, problem_, gain, w_);
+    }
+
     // Sets a coefficient to its optimum; tells whether its face changed.
     Index move(Index i, Coordinate& c, double g) {
         const Term& t = c.term;
@@ -159,7 +169,9 @@ template <class T> class Descent {
     bool accelerate(std::size_t active, double tol);
 
     const Rows<T>& rows_;
+    const Problem& problem_;
     double l1_;
+    bool hard_ = false;
     Options options_;
     Watch<T> watch_;
     Random random_;
@@ -234,7 +246,7 @@ template <class T> bool Descent<T>::accelerate(std::size_t active, double tol) {
 
 template <class T>
 void descend(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
-    Descent<T>(rows, problem, options).run(problem, solution);
+    Descent<T>(rows, problem, options).run(solution);
 }
 template void descend(const Rows<float>&, const Problem&, const Options&, Solution&);
 template void descend(const Rows<double>&, const Problem&, const Options&, Solution&);

@@ -140,7 +140,7 @@ def solve_linear_dense(
     max_iterations: int,
     seed: int,
     progress: Callable[[int, int, float, float, int], bool] | None,
-) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool]], BaseException | None]: ...
+) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
 def solve_linear_sparse(
     values: NDArray[np.floating],
     indices: NDArray[np.int32],
@@ -157,7 +157,7 @@ def solve_linear_sparse(
     max_iterations: int,
     seed: int,
     progress: Callable[[int, int, float, float, int], bool] | None,
-) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool]], BaseException | None]: ...
+) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
 def perceptron_pass(
     rows: RowsF32 | RowsF64,
     order: NDArray[np.int64],

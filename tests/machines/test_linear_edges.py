@@ -7,6 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import LinearSVC, LinearSVR
+from mercer.solvers import NotSeparableError
 
 X, y = make_classification(60, 4, n_informative=2, n_redundant=0, flip_y=0.2, random_state=0)
 target = X @ [1.0, 2.0, 3.0, 4.0]
@@ -24,12 +25,33 @@ def test_hard_margin():
 
 
 @pytest.mark.parametrize("machine", [LinearSVC(C=np.inf, loss=loss) for loss in HINGES])
-def test_a_hard_margin_that_is_impossible_is_not_certified(machine):
-    for rows in (X, np.zeros_like(X)):
-        with pytest.warns(ConvergenceWarning, match=r"The hard constraints may contradict each other: give a finite C"):
+def test_a_hard_margin_that_is_impossible(machine):
+    for rows in (X, X.astype(np.float32), sp.csr_array(X)):
+        with pytest.raises(
+            NotSeparableError, match=r"contradict each other: .* without bound \(it reached .* Use a finite"
+        ):
             machine.fit(rows, y)
-        assert not machine.certificate_.converged
-        assert machine.certificate_.violation > 1e-4
+    with pytest.raises(NotSeparableError, match="does not tell apart"):
+        LinearSVC(C=np.inf, loss=machine.loss, fit_intercept=False).fit(np.zeros_like(X), y)
+    # Where the iterations are too few for a proof, at least nothing is certified.
+    with pytest.warns(ConvergenceWarning, match=r"The hard constraints may contradict each other: give a finite C"):
+        machine.fit(np.zeros_like(X), y)
+    assert not machine.certificate_.converged
+    assert machine.certificate_.violation > 1e-4
+
+
+@pytest.mark.parametrize("loss", HINGES)
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_hard_margin_that_is_thin_is_possible(loss, scale):
+    """A margin of a thousandth of the samples' size."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((500, 10))
+    rows[:, 0] += np.where(rows[:, 0] > 0, 2e-3, -2e-3)
+    machine = LinearSVC(C=np.inf, loss=loss, max_iter=100_000, intercept_scaling=scale).fit(
+        scale * rows, rows[:, 0] > 0
+    )
+    assert machine.certificate_.converged
+    assert machine.score(scale * rows, rows[:, 0] > 0) == 1
 
 
 @pytest.mark.parametrize("loss", TUBES)
@@ -37,9 +59,8 @@ def test_hard_tube(loss):
     machine = LinearSVR(C=np.inf, loss=loss, epsilon=0.1).fit(X, target)
     assert np.abs(machine.predict(X) - target).max() < 0.1 + 1e-4
     assert 0 <= machine.certificate_.gap < 1e-3
-    with pytest.warns(ConvergenceWarning, match=r"contradict each other"):
+    with pytest.raises(NotSeparableError, match=r"contradict each other"):
         machine.fit(X, np.where(y, 5.0, target))
-    assert not machine.certificate_.converged
 
 
 @pytest.mark.parametrize("loss", HINGES)

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from mercer import SVC
 from mercer.solvers import NotSeparableError
 
-# Rows of 48 kB (in float64 twice as much, of wide samples twice as much), of which far more are wanted than there is room
+# Rows of 48 kB (twice as much in float64, and of wide samples), of which far more are wanted than there is room
 # for; each is kept at its first use. Packed samples would take 10, 29 and 75 MB, the last too much to be kept.
 SCRIPT = """
 import warnings

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from mercer import _native
 from mercer.problem import Vector
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.smo import SolverInterrupted
+from mercer.solvers.smo import SolverInterrupted, contradicted
 
 #: With more columns than this, Newton's method no longer factors a matrix of their number, and the dual is faster.
 MANY_COLUMNS = 1500
@@ -117,8 +117,11 @@ class LinearSolver:
             weights, numbers, interrupt = _native.solve_linear_dense(np.ascontiguousarray(X), *arguments)
         certificates = tuple(
             Certificate(primal, dual, max(primal - dual, 0.0), violation, iterations, converged)
-            for primal, dual, violation, iterations, converged in numbers
+            for primal, dual, violation, iterations, converged, _ in numbers
         )
+        for certificate, (*_, contradiction) in zip(certificates, numbers, strict=True):
+            if contradiction:
+                raise contradicted(certificate.dual, certificate.iterations)
         solution = LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
         if interrupt is None:
             return solution

@@ -125,10 +125,7 @@ class SMO:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
         for task in tasks:
             if task.native.status == _native.Status.unbounded:
-                raise NotSeparableError(
-                    "the hard constraints contradict each other: the dual objective grows without bound "
-                    f"({growth(task)}). Use a finite C, or a richer kernel"
-                )
+                raise contradicted(task.native.dual, task.native.steps)
         return [solution_of(task, self.tol) for task in tasks]
 
 
@@ -140,11 +137,15 @@ def task_of(problem: Problem, start: Vector | None) -> Task:
     return Task(one, one.feasible(start))
 
 
-def growth(task: Task) -> str:
-    """How far a dual objective without bound got; nowhere if the first pair of coefficients already knows no end."""
-    if task.native.steps == 0:
-        return "samples that the kernel does not tell apart have targets that contradict each other"
-    return f"it reached {task.native.dual:.3g} after {task.native.steps} steps"
+def contradicted(dual: float, steps: int) -> NotSeparableError:
+    """What is said of a dual objective without bound, and how far it got: nowhere if the first step knows no end."""
+    reached = f"it reached {dual:.3g} after {steps} steps"
+    if steps == 0:
+        reached = "samples that the kernel does not tell apart have targets that contradict each other"
+    return NotSeparableError(
+        f"the hard constraints contradict each other: the dual objective grows without bound ({reached}). Use a finite "
+        "C, or a richer kernel"
+    )
 
 
 def solution_of(task: Task, tol: float) -> Solution:
