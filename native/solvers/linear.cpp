@@ -138,22 +138,38 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     const double gap = solution.primal - solution.dual;
     const bool closed = !hard && gap <= 1e-12 * std::abs(solution.primal);
     solution.converged = std::isfinite(gap) && (solution.violation <= options.tol || closed);
-    solution.contradiction = hard && !solution.converged && contradicts(rows, problem, total.dual, dual_weights);
+    solution.contradiction =
+        hard && !solution.converged && contradicts(total.dual, dual_weights, credible(rows, problem));
     solution.certified = true;
 }
 
-template <class T>
-bool contradicts(const Rows<T>& rows, const Problem& problem, double gain, const Vector& combination) {
+template <class T> double credible(const Rows<T>& rows, const Problem& problem) {
     constexpr double kApart = 1e-5;
-    double largest = 0, norm = 0;
+    double target = 0;
     for (std::size_t i = 0; i < problem.terms.size(); ++i) {
         const Term& t = problem.terms[i];
         if (!t.hard()) continue;
-        largest = std::max(largest, std::abs(t.q));
-        if (rows.square(Index(i)) == 0 && t.loss(t.q, problem.l1, 1.0) > 0) return true; // no weights reach it
+        target = std::max(target, std::abs(t.q));
+        if (rows.square(Index(i)) == 0 && t.loss(t.q, problem.l1, 1.0) > 0) return 0; // no weights reach it
     }
+    if (target == 0) return kInfinity; // weights of zero do
+    // The largest distance from the first row, without the constant.
+    Vector first(std::size_t(rows.width()), 0.0), f;
+    rows.add(0, 1.0, first.data());
+    first.back() = 0;
+    products(rows, first, f);
+    const double constant = rows.constant();
+    double spread = 0;
+    for (Index i = 0; i < rows.count(); ++i)
+        spread = std::max(spread, rows.square(i) - constant * constant + f[0] - 2 * f[std::size_t(i)]);
+    const double far = std::sqrt(std::max(0.0, rows.largest_square() - constant * constant));
+    return target / (kApart * std::sqrt(spread)) * (constant == 0 ? 1 : 1 + far / std::abs(constant));
+}
+
+bool contradicts(double gain, const Vector& combination, double credible) {
+    double norm = 0;
     for (double v : combination) norm += v * v;
-    return gain > 0 && std::sqrt(norm) * largest <= kApart * std::sqrt(rows.largest_square()) * gain;
+    return credible == 0 || (gain > 0 && gain >= credible * std::sqrt(norm));
 }
 
 template <class T> bool Watch<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
@@ -269,7 +285,7 @@ template <class T> void solve(const Source<T>& source, double constant, const st
     template void products(const Rows<T>&, const Vector&, Vector&);                                                    \
     template void combine(const Rows<T>&, const Vector&, Vector&, Vector&);                                            \
     template void certify(const Rows<T>&, const Problem&, const Options&, Solution&);                                  \
-    template bool contradicts(const Rows<T>&, const Problem&, double, const Vector&);                                  \
+    template double credible(const Rows<T>&, const Problem&);                                                          \
     template void solve(const Source<T>&, double, const std::function<Problem(Index)>&, const Options&,                \
                         std::vector<Solution>&);
 MERCER_INSTANTIATE(float)

@@ -169,11 +169,12 @@ void proximal(const Rows<T>& rows, const Problem& problem, const Options& option
 template <class T>
 void certify(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
 
-// Proof that hard constraints contradict each other: weights that met them would be at least `gain` / |X'a| long, where
-// `gain` = q'a - l1 |a| (the dual grows without bound along such an a, if X'a is zero). Longer than 1e5 times the
-// largest target per length of the longest row is taken for never.
-template <class T>
-bool contradicts(const Rows<T>& rows, const Problem& problem, double gain, const Vector& combination);
+// Proof that hard constraints contradict each other: weights that met them would be at least gain / |X'a| long, where
+// gain = q'a - l1 |a| (the dual grows without bound along an a for which X'a is zero); and credible() is how long they
+// may be: 1e5 times the largest target over the spread of the rows, and for the intercept as many times more as the
+// rows are far from the origin. It is zero where a single row cannot be met.
+template <class T> double credible(const Rows<T>& rows, const Problem& problem);
+bool contradicts(double gain, const Vector& combination, double credible);
 
 // Reports how far a problem has come, if anybody wants to know. What it says is certified, which costs about as much as
 // a sweep, and changes nothing.

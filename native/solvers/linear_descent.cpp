@@ -42,6 +42,7 @@ template <class T> class Descent {
             terms_.push_back({t, 0.0, rows.square(i) + t.ridge});
             hard_ = hard_ || t.hard();
         }
+        if (hard_) credible_ = credible(rows, problem);
     }
 
     void run(Solution& solution) {
@@ -138,7 +139,7 @@ template <class T> class Descent {
     bool impossible() const {
         double gain = 0;
         for (const Coordinate& c : terms_) gain += c.a * c.term.q - l1_ * std::abs(c.a);
-        return contradicts(rows_, problem_, gain, w_);
+        return contradicts(gain, w_, credible_);
     }
 
     // Sets a coefficient to its optimum; tells whether its face changed.
@@ -172,6 +173,7 @@ template <class T> class Descent {
     const Problem& problem_;
     double l1_;
     bool hard_ = false;
+    double credible_ = 0; // if there are hard constraints
     Options options_;
     Watch<T> watch_;
     Random random_;

@@ -54,6 +54,17 @@ def test_a_hard_margin_that_is_thin_is_possible(loss, scale):
     assert machine.score(scale * rows, rows[:, 0] > 0) == 1
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("scale", "offset"), [(1e-6, 0.0), (1.0, 1e4)])
+def test_a_hard_margin_that_is_hard_to_find_is_not_called_impossible(scale, offset):
+    """The weights must be long, because the samples are small beside their constant or far from the origin."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((200, 5))
+    rows[:, 0] += np.where(rows[:, 0] > 0, 0.1, -0.1)
+    LinearSVC(C=np.inf, max_iter=20_000).fit(scale * (rows + offset), rows[:, 0] > 0)
+    LinearSVR(C=np.inf, max_iter=20_000, epsilon=0.1).fit(scale * (rows + offset), rows @ [1, 2, 3, 4, 5])
+
+
 @pytest.mark.parametrize("loss", TUBES)
 def test_hard_tube(loss):
     machine = LinearSVR(C=np.inf, loss=loss, epsilon=0.1).fit(X, target)
