@@ -108,7 +108,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
             } else {
                 std::vector<Index> every(static_cast<std::size_t>(size()));
                 std::iota(every.begin(), every.end(), Index(0));
-                all_ = between(every, every);
+                all_ = std::make_unique<SelectedPairs<T>>(source_, every, every, formula_, frame_, layout);
             }
         });
         return *all_;

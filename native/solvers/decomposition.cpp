@@ -124,7 +124,9 @@ template <class T> class Decomposition {
             std::exception_ptr interrupted;
             bool stopped = false;
             if (active_) {
-                stopped = minimise_part(working, inner, limit, outcome) == Status::stopped;
+                const Status status = minimise_part(working, inner, limit, outcome);
+                stopped = status == Status::stopped;
+                if (status == Status::stalled) vast_ = false; // blocks go on where they can
             } else {
                 try {
                     block_.solve(a, s, inner, limit, outcome);
@@ -186,7 +188,7 @@ template <class T> class Decomposition {
         for (Index p = 0; p < problem_.count; ++p)
             free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
         const Index part = std::max({problem_.count / kActive, kPerFree * free, settings_.vast / kPart});
-        active_ = vast_ && 2 * part < problem_.count;
+        active_ = vast_ && 2 * part < problem_.count && own(part) <= left(gram_, problem_, settings_.budget);
         const Index size = active_ ? part : std::clamp(free, kSmall, kLarge);
         const std::vector<Index>& working = whole ? everything_ : selection_.next(problem_, a_, slopes_, size);
         working_ = Index(working.size());
@@ -212,6 +214,9 @@ template <class T> class Decomposition {
         return working;
     }
 
+    // The samples of a part are copied and packed.
+    std::size_t own(Index part) const { return 2 * std::size_t(part) * gram_.bytes_each(); }
+
     // Decomposes the problem of these coefficients, the others being as they are, into after_.
     Status minimise_part(const std::vector<Index>& which, double tol, Index limit, Outcome& outcome) {
         const Part part(problem_, which);
@@ -221,8 +226,9 @@ template <class T> class Decomposition {
         Settings settings = settings_;
         settings.tol = tol;
         settings.max_steps = limit;
-        settings.budget -= std::min(settings.budget, std::size_t(problem_.count) * kEach);
+        settings.budget -= std::min(settings.budget, std::size_t(problem_.count) * kEach + own(part.problem().count));
         // Of the whole problem, violation and gap are those of the last round.
+        if (settings_.progress) find_gap();
         if (settings_.progress)
             settings.progress = [&](const Progress& within) {
                 return pulse_.due() && settings_.progress(reached(within.steps, within.computed));
@@ -283,13 +289,15 @@ template <class T> class Decomposition {
     // True if asked to stop.
     bool report() {
         if (!settings_.progress || !pulse_.due()) return false;
-        if (total_) {
-            std::vector<double> f(std::size_t(problem_.count));
-            finish(f.data());
-            const Certificate c = certify(problem_, a_, f.data(), total_);
-            gap_ = c.primal - c.dual;
-        }
+        find_gap();
         return settings_.progress(reached(0, 0));
+    }
+    void find_gap() {
+        if (!total_) return; // whoever has the whole problem knows
+        std::vector<double> f(std::size_t(problem_.count));
+        finish(f.data());
+        const Certificate c = certify(problem_, a_, f.data(), total_);
+        gap_ = c.primal - c.dual;
     }
     // So many steps and rows have been added since the last round.
     Progress reached(Index steps, Index computed) const {

@@ -139,37 +139,55 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     const bool closed = !hard && gap <= 1e-12 * std::abs(solution.primal);
     solution.converged = std::isfinite(gap) && (solution.violation <= options.tol || closed);
     solution.contradiction =
-        hard && !solution.converged && contradicts(total.dual, dual_weights, credible(rows, problem));
+        hard && !solution.converged &&
+        (hopeless(rows, problem) || contradicts(total.dual, dual_weights, credible(rows, problem)));
     solution.certified = true;
 }
 
-template <class T> double credible(const Rows<T>& rows, const Problem& problem) {
-    constexpr double kApart = 1e-5;
+template <class T> Vector credible(const Rows<T>& rows, const Problem& problem) {
+    constexpr double kMost = 1e4;
+    constexpr Index kPairs = 1000;
+    const auto d = std::size_t(rows.width()) - 1;
     double target = 0;
-    for (std::size_t i = 0; i < problem.terms.size(); ++i) {
-        const Term& t = problem.terms[i];
-        if (!t.hard()) continue;
-        target = std::max(target, std::abs(t.q));
-        if (rows.square(Index(i)) == 0 && t.loss(t.q, problem.l1, 1.0) > 0) return 0; // no weights reach it
+    for (const Term& t : problem.terms)
+        if (t.hard()) target = std::max(target, std::abs(t.q));
+    // Geometric means of the differences between neighbouring rows, where there are any: an outlier hardly counts.
+    Vector logs(d, 0.0), counts(d, 0.0), largest(d, 0.0), row(d + 1, 0.0);
+    const Index step = std::max<Index>(1, rows.count() / kPairs);
+    for (Index i = 0; i < rows.count(); i += step) {
+        rows.add(i, 1.0, row.data());
+        rows.columns(i, [&](std::size_t k) { largest[k] = std::max(largest[k], std::abs(row[k])); });
+        const Index next = i + 1 < rows.count() ? i + 1 : i;
+        rows.add(next, -1.0, row.data());
+        for (Index r : {i, next})
+            rows.columns(r, [&](std::size_t k) {
+                if (row[k] != 0) logs[k] += std::log(std::abs(row[k])), counts[k] += 1;
+                row[k] = 0;
+            });
+        row[d] = 0;
     }
-    if (target == 0) return kInfinity; // weights of zero do
-    // The largest distance from the first row, without the constant.
-    Vector first(std::size_t(rows.width()), 0.0), f;
-    rows.add(0, 1.0, first.data());
-    first.back() = 0;
-    products(rows, first, f);
-    const double constant = rows.constant();
-    double spread = 0;
-    for (Index i = 0; i < rows.count(); ++i)
-        spread = std::max(spread, rows.square(i) - constant * constant + f[0] - 2 * f[std::size_t(i)]);
-    const double far = std::sqrt(std::max(0.0, rows.largest_square() - constant * constant));
-    return target / (kApart * std::sqrt(spread)) * (constant == 0 ? 1 : 1 + far / std::abs(constant));
+    Vector result(d + 1, 0.0);
+    for (std::size_t k = 0; k < d; ++k) {
+        const double typical = counts[k] > 0 ? std::exp(logs[k] / counts[k]) : largest[k];
+        if (typical > 0) result[k] = kMost * target / typical;
+        result[d] += result[k] * largest[k];
+    }
+    result[d] = rows.constant() == 0 ? 0.0 : (kMost * target + result[d]) / std::abs(rows.constant());
+    return result;
 }
 
-bool contradicts(double gain, const Vector& combination, double credible) {
-    double norm = 0;
-    for (double v : combination) norm += v * v;
-    return credible == 0 || (gain > 0 && gain >= credible * std::sqrt(norm));
+bool contradicts(double gain, const Vector& combination, const Vector& credible) {
+    double most = 0;
+    for (std::size_t k = 0; k < credible.size(); ++k) most += credible[k] * std::abs(combination[k]);
+    return gain > most;
+}
+
+template <class T> bool hopeless(const Rows<T>& rows, const Problem& problem) {
+    for (std::size_t i = 0; i < problem.terms.size(); ++i) {
+        const Term& t = problem.terms[i];
+        if (t.hard() && t.loss(t.q, problem.l1, 1.0) > 0 && rows.zero(Index(i))) return true;
+    }
+    return false;
 }
 
 template <class T> bool Watch<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
@@ -285,7 +303,8 @@ template <class T> void solve(const Source<T>& source, double constant, const st
     template void products(const Rows<T>&, const Vector&, Vector&);                                                    \
     template void combine(const Rows<T>&, const Vector&, Vector&, Vector&);                                            \
     template void certify(const Rows<T>&, const Problem&, const Options&, Solution&);                                  \
-    template double credible(const Rows<T>&, const Problem&);                                                          \
+    template Vector credible(const Rows<T>&, const Problem&);                                                          \
+    template bool hopeless(const Rows<T>&, const Problem&);                                                            \
     template void solve(const Source<T>&, double, const std::function<Problem(Index)>&, const Options&,                \
                         std::vector<Solution>&);
 MERCER_INSTANTIATE(float)

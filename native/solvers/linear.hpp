@@ -129,6 +129,19 @@ template <class T> class Rows {
     }
     double square(Index i) const { return squares_[std::size_t(i)]; }
     double largest_square() const { return largest_; }
+    bool zero(Index i) const {
+        if (constant_ != 0) return false;
+        if (!source_.sparse()) return std::all_of(row(i), row(i) + source_.columns, [](T v) { return v == 0; });
+        const T *begin = source_.values + source_.indptr[i], *end = source_.values + source_.indptr[i + 1];
+        return std::all_of(begin, end, [](T v) { return v == 0; });
+    }
+    // The columns that a row may have something in.
+    template <class Visit> void columns(Index i, Visit visit) const {
+        if (source_.sparse())
+            for (Index p = source_.indptr[i]; p < source_.indptr[i + 1]; ++p) visit(std::size_t(source_.indices[p]));
+        else
+            for (std::size_t k = 0; k < std::size_t(source_.columns); ++k) visit(k);
+    }
     // Asks for row i to be brought near, all of it if it is not long.
     void prefetch(Index i) const {
         const bool sparse = source_.sparse();
@@ -169,12 +182,14 @@ void proximal(const Rows<T>& rows, const Problem& problem, const Options& option
 template <class T>
 void certify(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
 
-// Proof that hard constraints contradict each other: weights that met them would be at least gain / |X'a| long, where
-// gain = q'a - l1 |a| (the dual grows without bound along an a for which X'a is zero); and credible() is how long they
-// may be: 1e5 times the largest target over the spread of the rows, and for the intercept as many times more as the
-// rows are far from the origin. It is zero where a single row cannot be met.
-template <class T> double credible(const Rows<T>& rows, const Problem& problem);
-bool contradicts(double gain, const Vector& combination, double credible);
+// Proof that hard constraints contradict each other. Weights that meet them satisfy w'X'a >= gain = q'a - l1 |a|, so
+// they cannot if each |w_k| is at most credible_k, and gain > sum_k credible_k |(X'a)_k|. (The dual grows without bound
+// along an a for which X'a is zero.) Credible is up to 1e4 times the largest target over what rows typically differ by
+// in a column, and an intercept that such weights ask for.
+template <class T> Vector credible(const Rows<T>& rows, const Problem& problem);
+bool contradicts(double gain, const Vector& combination, const Vector& credible);
+// Whether a row of zeros has a hard constraint that no weights meet.
+template <class T> bool hopeless(const Rows<T>& rows, const Problem& problem);
 
 // Reports how far a problem has come, if anybody wants to know. What it says is certified, which costs about as much as
 // a sweep, and changes nothing.

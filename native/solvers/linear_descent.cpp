@@ -42,7 +42,7 @@ template <class T> class Descent {
             terms_.push_back({t, 0.0, rows.square(i) + t.ridge});
             hard_ = hard_ || t.hard();
         }
-        if (hard_) credible_ = credible(rows, problem);
+        if (hard_) credible_ = credible(rows, problem), hopeless_ = hopeless(rows, problem);
     }
 
     void run(Solution& solution) {
@@ -137,6 +137,7 @@ template <class T> class Descent {
     }
 
     bool impossible() const {
+        if (hopeless_) return true;
         double gain = 0;
         for (const Coordinate& c : terms_) gain += c.a * c.term.q - l1_ * std::abs(c.a);
         return contradicts(gain, w_, credible_);
@@ -173,7 +174,8 @@ template <class T> class Descent {
     const Problem& problem_;
     double l1_;
     bool hard_ = false;
-    double credible_ = 0; // if there are hard constraints
+    Vector credible_; // if there are hard constraints
+    bool hopeless_ = false;
     Options options_;
     Watch<T> watch_;
     Random random_;

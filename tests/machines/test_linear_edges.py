@@ -26,16 +26,16 @@ def test_hard_margin():
 
 @pytest.mark.parametrize("machine", [LinearSVC(C=np.inf, loss=loss) for loss in HINGES])
 def test_a_hard_margin_that_is_impossible(machine):
-    for rows in (X, X.astype(np.float32), sp.csr_array(X)):
+    for rows in (X, X.astype(np.float32), sp.csr_array(X), np.zeros_like(X)):
         with pytest.raises(
             NotSeparableError, match=r"contradict each other: .* without bound \(it reached .* Use a finite"
         ):
             machine.fit(rows, y)
-    with pytest.raises(NotSeparableError, match="does not tell apart"):
+    with pytest.raises(NotSeparableError, match="a sample of zeros"):
         LinearSVC(C=np.inf, loss=machine.loss, fit_intercept=False).fit(np.zeros_like(X), y)
     # Where the iterations are too few for a proof, at least nothing is certified.
     with pytest.warns(ConvergenceWarning, match=r"The hard constraints may contradict each other: give a finite C"):
-        machine.fit(np.zeros_like(X), y)
+        machine.fit(1e3 * X, y)
     assert not machine.certificate_.converged
     assert machine.certificate_.violation > 1e-4
 
@@ -54,15 +54,31 @@ def test_a_hard_margin_that_is_thin_is_possible(loss, scale):
     assert machine.score(scale * rows, rows[:, 0] > 0) == 1
 
 
+#: Samples that can be told apart, though the weights are hard to find.
+AWKWARD = {
+    "small": lambda rows: 1e-6 * rows,
+    "far": lambda rows: rows + 1e4,
+    "outlier": lambda rows: np.where(np.arange(len(rows)) == 0, 1e6, 1.0)[:, None] * rows,
+    "wide column": lambda rows: rows * [1, 1e6, 1, 1, 1],
+    "far column": lambda rows: np.add(rows, [0, 1e6, 0, 0, 0]),
+    "income": lambda rows: rows + 5e4 * np.abs(rows) * [0, 1, 0, 0, 0],
+}
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("scale", "offset"), [(1e-6, 0.0), (1.0, 1e4)])
-def test_a_hard_margin_that_is_hard_to_find_is_not_called_impossible(scale, offset):
-    """The weights must be long, because the samples are small beside their constant or far from the origin."""
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((200, 5))
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("kind", "constant"),
+    [(kind, constant) for kind in AWKWARD for constant in (0.0, 1.0, 1e5) if constant or kind != "far"],
+)
+def test_a_hard_margin_that_is_hard_to_find_is_not_called_impossible(kind, constant, seed):
+    rows = np.random.default_rng(seed).standard_normal((60, 5))
     rows[:, 0] += np.where(rows[:, 0] > 0, 0.1, -0.1)
-    LinearSVC(C=np.inf, max_iter=20_000).fit(scale * (rows + offset), rows[:, 0] > 0)
-    LinearSVR(C=np.inf, max_iter=20_000, epsilon=0.1).fit(scale * (rows + offset), rows @ [1, 2, 3, 4, 5])
+    changed = AWKWARD[kind](rows)
+    for seen in (changed, sp.csr_array(changed)):
+        settings = {"C": np.inf, "max_iter": 5000, "fit_intercept": constant > 0, "intercept_scaling": constant or 1.0}
+        LinearSVC(**settings).fit(seen, rows[:, 0] > 0)
+        LinearSVR(epsilon=0.1, **settings).fit(seen, rows @ [1, 2, 3, 4, 5])
 
 
 @pytest.mark.parametrize("loss", TUBES)

@@ -41,8 +41,8 @@ for fit in range(2):
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc")
 @pytest.mark.parametrize(
     ("price", "shape", "used"),
-    [(1.0, (12_000, 200), 0.85), (1e4, (12_000, 200), 0.85), (1.0, (24_000, 784), 0.75)],
-    ids=["float32", "float64", "wide"],
+    [(1.0, (12_000, 200), 0.85), (1e4, (12_000, 200), 0.85), (1.0, (24_000, 784), 0.75), (1.0, (34_000, 150), 0.4)],
+    ids=["float32", "float64", "wide", "active sets"],
 )
 def test_a_fit_stays_within_data_and_cache(price, shape, used):
     cache = 120

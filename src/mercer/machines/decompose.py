@@ -326,7 +326,7 @@ class KernelPCA(Decomposition):
         if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         # What is left of a matrix by centring it is no more exact than the matrix was.
-        rounding = np.finfo(np.float64).eps * float(np.abs(operator.gram.diag()).sum())
+        rounding = 16 * np.finfo(np.float64).eps * float(np.abs(operator.gram.diag()).sum())
         values = np.where(np.abs(pairs.values) > rounding, pairs.values, 0.0)
         values = _check_psd_eigenvalues(values, enable_warnings=False)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)

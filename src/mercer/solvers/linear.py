@@ -119,11 +119,11 @@ class LinearSolver:
             Certificate(primal, dual, max(primal - dual, 0.0), violation, iterations, converged)
             for primal, dual, violation, iterations, converged, _ in numbers
         )
-        for certificate, (*_, contradiction) in zip(certificates, numbers, strict=True):
-            if contradiction:
-                raise contradicted(certificate.dual, certificate.iterations)
         solution = LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
         if interrupt is None:
+            for _, dual, _, iterations, _, contradiction in numbers:
+                if contradiction:
+                    raise contradicted(dual, iterations, "a sample of zeros cannot have a target without an intercept")
             return solution
         if isinstance(interrupt, KeyboardInterrupt):
             raise SolverInterrupted([solution]) from interrupt

@@ -125,7 +125,8 @@ class SMO:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
         for task in tasks:
             if task.native.status == _native.Status.unbounded:
-                raise contradicted(task.native.dual, task.native.steps)
+                first = "samples that the kernel does not tell apart have targets that contradict each other"
+                raise contradicted(task.native.dual, task.native.steps, first)
         return [solution_of(task, self.tol) for task in tasks]
 
 
@@ -137,14 +138,12 @@ def task_of(problem: Problem, start: Vector | None) -> Task:
     return Task(one, one.feasible(start))
 
 
-def contradicted(dual: float, steps: int) -> NotSeparableError:
-    """What is said of a dual objective without bound, and how far it got: nowhere if the first step knows no end."""
+def contradicted(dual: float, steps: int, first: str) -> NotSeparableError:
+    """What is said of a dual objective without bound, and how far it got; ``first`` if the first step knew no end."""
     reached = f"it reached {dual:.3g} after {steps} steps"
-    if steps == 0:
-        reached = "samples that the kernel does not tell apart have targets that contradict each other"
     return NotSeparableError(
-        f"the hard constraints contradict each other: the dual objective grows without bound ({reached}). Use a finite "
-        "C, or a richer kernel"
+        "the hard constraints contradict each other: the dual objective grows without bound "
+        f"({reached if steps else first}). Use a finite C, or a richer kernel"
     )
 
 
