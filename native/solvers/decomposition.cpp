@@ -109,47 +109,19 @@ template <class T> class Decomposition {
             if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
             if (since > (whole ? 20 : 500)) return done(Status::stalled);
             const std::vector<Index>& working = choose(whole);
-            std::vector<double> a(working.size()), s(working.size());
-            for (std::size_t i = 0; i < working.size(); ++i)
-                a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
-            // The block's own slopes are rounded to T.
-            double largest = 0;
-            for (double slope : s) largest = std::max(largest, std::abs(slope));
-            const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
-            const double share = (active_ ? kShrunk : 0.1) * slopes_.violation;
-            const double inner = std::max(noise, whole ? 0.9 * tol : std::max(share, 0.5 * tol));
             Index limit = most - solved_.steps;
             if (!active_) limit = std::min(limit, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
             Outcome outcome;
             std::exception_ptr interrupted;
-            bool stopped = false;
-            if (active_) {
-                const Status status = minimise_part(working, inner, limit, outcome);
-                stopped = status == Status::stopped;
-                if (status == Status::stalled) vast_ = false; // blocks go on where they can
-            } else {
-                try {
-                    block_.solve(a, s, inner, limit, outcome);
-                } catch (const Interrupted&) {
-                    if (!whole) throw;
-                    interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
-                }
-                after_ = block_.a();
-            }
+            const Status status = minimise(working, whole, tol, limit, outcome, interrupted);
             solved_.steps += outcome.steps;
             since += sizeof(T) == 4 || outcome.steps < limit;
-            std::vector<Index> moved;
-            std::vector<double> delta;
-            for (std::size_t i = 0; i < working.size(); ++i)
-                if (after_[i] != a[i]) {
-                    moved.push_back(working[i]);
-                    delta.push_back(after_[i] - a[i]);
-                }
-            if (!moved.empty()) commit(whole, working, moved, delta);
-            if (stopped) return done(Status::stopped);
+            const bool moved = commit(whole, working);
             if (interrupted) std::rethrow_exception(interrupted);
+            if (status == Status::stopped) return done(Status::stopped);
             if (outcome.unbounded || endless()) return done(Status::unbounded);
-            if (moved.empty()) return done(Status::stalled);
+            if (!moved && !active_) return done(Status::stalled);
+            if (!moved || status == Status::stalled) vast_ = false; // blocks may go on where an active set does not
         }
     }
 
@@ -214,15 +186,39 @@ template <class T> class Decomposition {
         return working;
     }
 
+    // Minimises over the working set, into after_.
+    Status minimise(const std::vector<Index>& working, bool whole, double tol, Index limit, Outcome& outcome,
+                    std::exception_ptr& interrupted) {
+        std::vector<double> a(working.size()), s(working.size());
+        for (std::size_t i = 0; i < working.size(); ++i)
+            a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
+        // The block's own slopes are rounded to T.
+        double largest = 0;
+        for (double slope : s) largest = std::max(largest, std::abs(slope));
+        const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
+        const double share = (active_ ? kShrunk : 0.1) * slopes_.violation;
+        const double inner = std::max(noise, whole ? 0.9 * tol : std::max(share, 0.5 * tol));
+        if (active_) return minimise_part(working, std::move(a), inner, limit, outcome);
+        try {
+            block_.solve(a, s, inner, limit, outcome);
+        } catch (const Interrupted&) {
+            if (!whole) throw;
+            interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
+        }
+        after_ = block_.a();
+        return Status::converged;
+    }
+
     // The samples of a part are copied and packed.
     std::size_t own(Index part) const { return 2 * std::size_t(part) * gram_.bytes_each(); }
 
-    // Decomposes the problem of these coefficients, the others being as they are, into after_.
-    Status minimise_part(const std::vector<Index>& which, double tol, Index limit, Outcome& outcome) {
+    // The same for an active set: the problem of its coefficients, the others being as they are, is decomposed.
+    Status minimise_part(const std::vector<Index>& which, std::vector<double> a, double tol, Index limit,
+                         Outcome& outcome) {
         const Part part(problem_, which);
         std::vector<double> f;
-        after_.clear();
-        for (Index p : which) after_.push_back(a_[p]), f.push_back(f_[std::size_t(rows_.column(p))]);
+        for (Index p : which) f.push_back(f_[std::size_t(rows_.column(p))]);
+        after_ = std::move(a);
         Settings settings = settings_;
         settings.tol = tol;
         settings.max_steps = limit;
@@ -242,9 +238,16 @@ template <class T> class Decomposition {
         return inner.solved_.status;
     }
 
-    // Takes the coefficients found and corrects f; both or neither.
-    void commit(bool whole, const std::vector<Index>& working, const std::vector<Index>& moved,
-                const std::vector<double>& delta) {
+    // Takes the coefficients found and corrects f; both or neither. Says whether any is new.
+    bool commit(bool whole, const std::vector<Index>& working) {
+        std::vector<Index> moved;
+        std::vector<double> delta;
+        for (std::size_t i = 0; i < working.size(); ++i)
+            if (const double change = after_[i] - a_[working[i]]; after_[i] != a_[working[i]]) {
+                moved.push_back(working[i]);
+                delta.push_back(change);
+            }
+        if (moved.empty()) return false;
         backup_ = f_;
         try {
             if (whole)
@@ -256,6 +259,7 @@ template <class T> class Decomposition {
             throw;
         }
         for (std::size_t i = 0; i < working.size(); ++i) a_[working[i]] = after_[i];
+        return true;
     }
 
     // All rows are in the block already.
