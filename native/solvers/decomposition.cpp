@@ -31,6 +31,11 @@ constexpr double kShrunk = 0.3;
 // Steps on one block before the slopes are found anew in double precision.
 constexpr Index kLeastSteps = 20000, kStepsEach = 100;
 
+// A block of this many coefficients is solved to this part of tol: it takes a few steps more, and then the coefficients
+// no longer depend on which of two equal ones the last bit of the matrix prefers.
+constexpr Index kTiny = 200;
+constexpr double kFiner = 1e-4;
+
 // Convex hulls closer than this, relative to the size of the samples, are not told apart.
 constexpr double kApart = 1e-5;
 
@@ -197,7 +202,8 @@ template <class T> class Decomposition {
         for (double slope : s) largest = std::max(largest, std::abs(slope));
         const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
         const double share = (active_ ? kShrunk : 0.1) * slopes_.violation;
-        const double inner = std::max(noise, whole ? 0.9 * tol : std::max(share, 0.5 * tol));
+        const double enough = whole ? (sizeof(T) == 8 && problem_.count <= kTiny ? kFiner : 0.9) : 0.5;
+        const double inner = std::max({noise, enough * tol, whole ? 0.0 : share});
         if (active_) return minimise_part(working, std::move(a), inner, limit, outcome);
         try {
             block_.solve(a, s, inner, limit, outcome);

@@ -21,6 +21,8 @@ from mercer.solvers.lapack import eigh
 
 #: Free support vectors up to this number are looked at: their matrix takes at most 32 MB.
 MOST_FREE = 2000
+#: Coefficients below this part of the largest are zero up to rounding.
+ROUNDING = 1e-10
 #: The violation at which the machine is fitted again.
 TOL = 1e-7
 Flags = NDArray[np.bool_]
@@ -90,6 +92,8 @@ def reduce(directions: Vector, a: Vector, limit: Vector) -> Vector:
         V = np.linalg.qr(others)[0] if others.shape[1] else others
         settled[j] = True
         V[settled] = 0.0
+    # Where two reach zero together, rounding leaves something of the one that was not said to.
+    a[np.abs(a) <= ROUNDING * np.abs(a).max(initial=0.0)] = 0.0
     return a
 
 

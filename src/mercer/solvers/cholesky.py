@@ -50,6 +50,10 @@ class Factored(Protocol):
     def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector: ...
 
 
+#: So few rows are refined to this part of tol, as that costs nothing.
+FEW, FINER = 1000, 1e-4
+
+
 @dataclass(frozen=True)
 class Cholesky:
     """Solves problems without bounds. ``tol`` bounds the KKT violation relative to the largest |q|.
@@ -132,7 +136,7 @@ class Cholesky:
             residual = q - product - ridge[:, None] * a - bias
             before, worst = worst, float(np.abs(residual).max())
             self.begin(f"refinement {steps}: residual {worst:.1e}")
-            if worst <= 0.1 * limit or not worst < 0.5 * before:
+            if worst <= (FINER if len(q) <= FEW else 0.1) * limit or not worst < 0.5 * before:
                 break
         # What no solver in float64 can undercut: the rounding of the residual itself.
         return Attempt(a, product, steps, worst <= max(limit, system.rounding(a)))
