@@ -106,12 +106,14 @@ class Pool {
                 workers_.emplace_back(&Pool::loop, this, static_cast<int>(workers_.size()), round_);
             job_ = &job;
             helpers_ = helpers;
-            inside_ = helpers;
             ++round_;
         }
         wake_.notify_all();
         job.work(poll);
+        // Helpers that have begun are waited for; one that wakes too late finds no job. To wake takes longer than a
+        // small job.
         std::unique_lock lock(mutex_);
+        job_ = nullptr;
         while (inside_ > 0) {
             done_.wait_for(lock, kPollEvery);
             if (inside_ > 0 && !job.stop) {
@@ -124,7 +126,6 @@ class Pool {
                 lock.lock();
             }
         }
-        job_ = nullptr;
     }
 
     ~Pool() {
@@ -141,15 +142,16 @@ class Pool {
     void loop(int number, long seen) {
         nested = worker = true;
         for (;;) {
-            Job* job = nullptr;
+            Job* job;
             {
                 std::unique_lock lock(mutex_);
                 wake_.wait(lock, [&] { return round_ != seen; });
                 seen = round_;
                 if (quit_) return;
-                if (number < helpers_) job = job_;
+                if (!job_ || number >= helpers_) continue;
+                job = job_;
+                ++inside_;
             }
-            if (!job) continue;
             current = job;
             job->work([] {});
             current = nullptr;
