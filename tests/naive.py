@@ -18,11 +18,20 @@ def smo(K, problem, tol=1e-3, max_iter=10**6):
     rows = np.arange(len(K)) if problem.sample is None else problem.sample
     K = K[np.ix_(rows, rows)]
     problem = problem.columns()[0]
-    a = problem.feasible()
+    a = start(problem)
     steps = 0
     while steps < max_iter and improve(problem, K, a, tol):
         steps += 1
     return certify(problem, a, K @ a, steps, tol)
+
+
+def start(problem):
+    """A point that meets all constraints: what a total asks for is put on the first coefficients of its group."""
+    a = np.zeros(len(problem))
+    for members, total in problem.groups():
+        for i in members:
+            a[i] = np.clip(total - a[members].sum(), problem.lower[i], problem.upper[i])
+    return a
 
 
 def improve(problem, K, a, tol):

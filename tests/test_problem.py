@@ -128,27 +128,6 @@ def test_a_problem_may_live_on_some_of_the_samples(classes):
         hinge(y[some], 1.0, some[:-1])
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [
-        hinge(np.array([1.0, -1, 1, -1]), np.array([1.0, 2, 3, 4])),
-        hinge(np.array([1.0, -1, 1, -1]), np.inf),
-        epsilon_insensitive(np.arange(4.0), 2.0, 0.1),
-        one_class(np.array([0.5, 1, 2, 0.1]), 0.7),
-        nu_hinge(np.array([1.0, -1, 1, -1]), 0.6, np.array([0.5, 1, 2, 0.9])),
-        nu_epsilon(np.arange(2.0), 2.0, 0.8),
-    ],
-)
-def test_feasible_points_meet_all_constraints(problem):
-    for a in (None, np.zeros(4), np.array([3.0, -2, 0.5, 7]), np.array([-1.0, -1, -1, -1])):
-        b = problem.feasible(a)
-        assert (b >= problem.lower).all()
-        assert (b <= problem.upper).all()
-        for members, total in problem.groups():
-            assert b[members].sum() == pytest.approx(total)
-        np.testing.assert_allclose(problem.feasible(b), b, atol=1e-12)
-
-
 def test_without_free_coefficients_the_bias_is_in_the_middle():
     solution = certify(hinge(np.array([1.0, -1.0]), 0.1), np.array([0.1, -0.1]), np.array([0.2, -0.1]), 1, 1e-9)
     assert solution.bias == pytest.approx((0.8 - 0.9) / 2)

@@ -31,9 +31,7 @@ constexpr double kShrunk = 0.3;
 // Steps on one block before the slopes are found anew in double precision.
 constexpr Index kLeastSteps = 20000, kStepsEach = 100;
 
-// A block of this many coefficients is solved to this part of tol: it takes a few steps more, and then the coefficients
-// no longer depend on which of two equal ones the last bit of the matrix prefers.
-constexpr Index kTiny = 200;
+// A tiny problem is solved to this part of tol.
 constexpr double kFiner = 1e-4;
 
 // Convex hulls closer than this, relative to the size of the samples, are not told apart.

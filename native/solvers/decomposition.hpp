@@ -37,6 +37,11 @@ inline constexpr Index kMostSteps = 200'000'000;
 
 inline constexpr Index kVast = 32768;
 
+// A problem of so few coefficients costs next to nothing. It is solved in double precision and finer than tol, which
+// takes a few steps more: then the coefficients no longer depend on which of two equal ones the last bit of the matrix
+// prefers.
+inline constexpr Index kTiny = 200;
+
 struct Settings {
     double tol = 1e-3;
     Index vast = kVast;                            // a problem of more coefficients may be solved by active sets

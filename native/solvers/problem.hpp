@@ -39,6 +39,10 @@ struct Problem {
     double room_below(Index p, double a) const { return a > 0 && l1[p] > 0 ? a : a - lower[p]; }
 };
 
+// Moves a into the bounds, and then the first coefficients of each group as far as its total asks: so LIBSVM starts its
+// nu machines.
+void make_feasible(const Problem& problem, const double* total, double* a);
+
 // Some coefficients of a problem as a problem of their own, in which the others stay as they are: f = K a of all.
 class Part {
   public:

@@ -9,13 +9,10 @@
 namespace mercer {
 namespace {
 
-// For so few coefficients, of not too many samples, double precision costs nothing.
-constexpr Index kTiny = 200;
-
 // Rounding errors are as often up as down, and a few per cent of their bound: their sum grows like the root of the
 // sum of squares. Single precision is tried if that is within tol.
 bool single_may_do(const Problem& problem, Index samples, double error, double tol) {
-    if (problem.count <= kTiny && samples <= 4 * kTiny) return false;
+    if (problem.count <= kTiny && samples <= 4 * kTiny) return false; // a few of many samples may share their rows
     double squares = 0;
     for (Index p = 0; p < problem.count; ++p) {
         const double bound = std::max(std::abs(problem.lower[p]), std::abs(problem.upper[p]));
@@ -68,7 +65,10 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     Settings settings = wanted;
     settings.progress = one_at_a_time(wanted.progress);
     double work = 0;
-    for (const Task& task : tasks) work += double(task.problem.count) * double(task.problem.count);
+    for (const Task& task : tasks) {
+        make_feasible(task.problem, task.total, task.a);
+        work += double(task.problem.count) * double(task.problem.count);
+    }
     // A problem that is much of the work gets all threads; the others one each. (The number of threads must not
     // matter.)
     constexpr double kMuch = 4;
@@ -95,10 +95,15 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
     own.budget -= std::min(own.budget, packed);
     own.budget = packed + own.budget / std::size_t(thread_count());
-    parallel(long(together.size()), [&](long k) {
+    const auto solve_next = [&](long k) {
         const std::size_t i = together[std::size_t(k)];
         solve_one(matrices, shared, tasks[i], own, Index(i));
-    });
+    };
+    // To wake another thread takes longer than to solve what is tiny in all.
+    if (work <= double(kTiny) * double(kTiny))
+        for (std::size_t k = 0; k < together.size(); ++k) solve_next(long(k));
+    else
+        parallel(long(together.size()), solve_next);
 }
 
 } // namespace mercer

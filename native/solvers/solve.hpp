@@ -16,7 +16,7 @@ struct Matrices {
     std::unique_ptr<Gram<double>> exact;
 };
 
-// One problem with its answer. `a` is feasible at the start and improved in place; `f` becomes K a.
+// One problem with its answer. `a` is where to begin, is made feasible and improved in place; `f` becomes K a.
 struct Task {
     Problem problem;
     double total[2] = {};

@@ -128,32 +128,6 @@ class Problem:
         """The value at every coefficient, given one per row of the Gram matrix."""
         return f if self.sample is None else f[self.sample]
 
-    def feasible(self, a: Vector | None = None) -> Vector:
-        """A point that meets all constraints: a, or zero, moved into the bounds and then to the totals.
-
-        What is missing in a group is put on its first coefficients, as LIBSVM starts its nu machines.
-
-        >>> import numpy as np
-        >>> one_class(np.ones(4), 0.375).feasible()
-        array([1. , 0.5, 0. , 0. ])
-        """
-        lower, upper = self._spread(self.lower), self._spread(self.upper)
-        if a is None and self.total in (None, 0.0) and (lower <= 0).all() and (upper >= 0).all():
-            return np.zeros(len(self))
-        a = np.clip(np.zeros(len(self)) if a is None else a, lower, upper)
-        for members, total in self.groups():
-            missing = total - a[members].sum()
-            if abs(missing) <= 1e-12 * np.abs(a[members]).sum():
-                continue  # rounding; to move it onto a coefficient could take that off its bound
-            room = (upper if missing > 0 else lower)[members] - a[members]
-            if np.isinf(room).any():
-                a[members[np.isinf(room)][0]] += missing
-                continue
-            filled = np.concatenate([[0.0], np.cumsum(room)])
-            reached = np.clip(missing, min(filled[-1], 0.0), max(filled[-1], 0.0))
-            a[members] += np.diff(np.clip(filled, min(reached, 0.0), max(reached, 0.0)))
-        return np.clip(a, lower, upper)
-
 
 def squared(y: Vector, alpha: Any, weight: Vector | None = None, *, bias: bool = False) -> Problem:
     """Kernel ridge: minimise sum_i w_i (y_i - f(x_i) - b)^2 + alpha |w|^2; alpha a number or one per column of y.

@@ -278,3 +278,34 @@ def test_a_negative_diagonal_is_no_obstacle():
     (found,) = SMO().solve(Precomputed().gram(K), [hinge(sign, 1.0)])
     assert found.certificate.converged
     assert np.count_nonzero(found.coefficients) > 10
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        hinge(np.array([1.0, -1, 1, -1]), np.array([1.0, 2, 3, 4])),
+        hinge(np.array([1.0, -1, 1, -1]), np.inf),
+        epsilon_insensitive(np.arange(4.0), 2.0, 0.1),
+        one_class(np.array([0.5, 1, 2, 0.1]), 0.7),
+        nu_hinge(np.array([1.0, -1, 1, -1]), 0.6, np.array([0.5, 1, 2, 0.9])),
+        nu_epsilon(np.arange(2.0), 2.0, 0.8),
+    ],
+)
+def test_any_start_is_made_feasible(problem):
+    samples = np.eye(len(problem) if problem.sample is None else problem.sample.max() + 1)
+
+    def begun(a):
+        return SMO(max_iter=0).solve(Linear().gram(samples), [problem], [a])[0].coefficients
+
+    for a in (None, np.zeros(4), np.array([3.0, -2, 0.5, 7]), np.array([-1.0, -1, -1, -1])):
+        b = begun(a)
+        assert (b >= problem.lower).all()
+        assert (b <= problem.upper).all()
+        for members, total in problem.groups():
+            assert b[members].sum() == pytest.approx(total)
+        np.testing.assert_allclose(begun(b), b, atol=1e-12)
+
+
+def test_what_a_total_asks_for_is_put_on_the_first_coefficients():
+    (begun,) = SMO(max_iter=0).solve(Linear().gram(np.eye(4)), [one_class(np.ones(4), 0.375)])
+    np.testing.assert_array_equal(begun.coefficients, [1.0, 0.5, 0.0, 0.0])

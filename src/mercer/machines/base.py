@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Self
 
 import narwhals as nw
@@ -25,6 +26,12 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     kernel: Any
     kernel_: Kernel
+
+    @classmethod
+    @cache  # the signature of a class stays as it is, and to read it takes a tenth of a small fit
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()
+        return names
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         parameters: dict[str, Any] = super().get_params(deep)

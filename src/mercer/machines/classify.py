@@ -240,13 +240,14 @@ class NuSVC(SupportClassifier):
 
     def _problems(self, training: Training) -> list[Problem]:
         problems = super()._problems(training)
-        if any(feasible_nu(problem.lower, problem.upper) < self.nu for problem in problems):
+        if any(feasible_nu(-problem.lower.sum(), problem.upper.sum()) < self.nu for problem in problems):
             raise ValueError("specified nu is infeasible")
         return problems
 
     def _problem(self, sign: Vector, weight: Vector, cost: Vector, sample: Positions | None) -> Problem:
-        least = feasible_nu(np.minimum(sign * weight, 0), np.maximum(sign * weight, 0))  # of folds; fit itself refuses
-        return nu_hinge(sign, min(self.nu, least), weight, sample)
+        positive = weight[sign > 0].sum()
+        most = feasible_nu(weight.sum() - positive, positive)  # of folds; fit itself refuses
+        return nu_hinge(sign, min(self.nu, most), weight, sample)
 
     def _margin(self, solution: Solution) -> tuple[float, float]:
         positive, negative = solution.bias  # what f lacks to be zero at the margins of the two classes
@@ -275,7 +276,6 @@ class NuSVC(SupportClassifier):
         return [a * (p.groups()[0][1] / size) for a, p, size in zip(separated, problems, sizes, strict=True)]
 
 
-def feasible_nu(lower: Vector, upper: Vector) -> float:
-    """The largest nu for which both classes have enough weight."""
-    negative, positive = -float(lower.sum()), float(upper.sum())
-    return 2 * min(negative, positive) / (negative + positive)
+def feasible_nu(negative: float, positive: float) -> float:
+    """The largest nu for which both classes, of these weights, have enough."""
+    return 2 * float(min(negative, positive)) / float(negative + positive)

@@ -252,8 +252,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         old = dense(self.dual_coef_)
         coefficients = np.zeros((training.rows, len(old)))
         coefficients[self.support_] = old.T
-        separated = self._separated(training, problems, coefficients[training.place])
-        return [problem.feasible(a) for problem, a in zip(problems, separated, strict=True)]
+        return list(self._separated(training, problems, coefficients[training.place]))
 
     # -- fitted attributes ------------------------------------------------------------------------------------
 

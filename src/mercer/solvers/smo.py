@@ -131,11 +131,11 @@ class SMO:
 
 
 def task_of(problem: Problem, start: Vector | None) -> Task:
-    """A problem ready for the core, at a feasible point."""
+    """A problem ready for the core, which begins at zero, or where it is told, or as near as is feasible."""
     if problem.total is None:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
     (one,) = problem.columns()
-    return Task(one, one.feasible(start))
+    return Task(one, np.zeros(len(one)) if start is None else start)
 
 
 def contradicted(dual: float, steps: int, first: str) -> NotSeparableError:
