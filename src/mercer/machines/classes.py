@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import assert_all_finite, check_random_state, column_or_1d, compute_class_weight, deprecated
+from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight, deprecated
 from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines.probability import coupled, sigmoid
-from mercer.machines.support import Positions, SupportMachine, Training, certificate_of, one_each
+from mercer.machines.support import Positions, SupportMachine, Training, certificate_of, column, one_each
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -42,8 +42,7 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
     }
 
     def _targets(self, y: Any, samples: int) -> Array:
-        labels = y if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU" else checked_labels(y)
-        one_each(labels, samples)
+        labels = one_each(checked_labels(y), samples)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
@@ -322,10 +321,11 @@ class SupportClassifier(LabelledMachine):
 
 def checked_labels(y: Any) -> Array:
     """Labels of any kind as a finite one-dimensional array."""
-    labels = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    return np.asarray(labels)
+    labels = column(y)
+    if labels.dtype.kind not in "iubU":
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+    return labels
 
 
 def column_of(training: Training, problem: Problem, i: int, j: int) -> NDArray[np.int64]:

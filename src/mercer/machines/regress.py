@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
 
-from mercer.machines.support import SupportMachine, Training, one_each
+from mercer.machines.support import SupportMachine, Training, column, one_each
 from mercer.problem import Problem, Vector, epsilon_insensitive, nu_epsilon
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -20,7 +20,7 @@ class SupportRegressor(RegressorMixin, SupportMachine):  # type: ignore[misc]
     """What SVR and NuSVR share."""
 
     def _targets(self, y: Any, samples: int) -> Array:
-        targets: Array = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        targets: Array = np.asarray(column(y), dtype=np.float64)
         assert_all_finite(targets, input_name="y")
         return one_each(targets, samples)
 
