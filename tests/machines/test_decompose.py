@@ -33,6 +33,16 @@ def iterative(monkeypatch):
     monkeypatch.setattr(eigen, "DENSE_SAMPLES", 50)
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+def test_many_equal_eigenvalues(offset):
+    """LAPACK's routine for a few eigenvalues finds none of these."""
+    machine = KernelPCA(3, kernel="precomputed").fit(np.eye(500) + offset)
+    np.testing.assert_allclose(machine.eigenvalues_, 1)
+    V = machine.eigenvectors_
+    np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(V.sum(axis=0), 0, atol=1e-10)  # orthogonal to the mean, whose eigenvalue is 0
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kernel", [Gaussian(2.0), Intersection() + Chi2(), 0.5 * Linear()], ids=repr)
 def test_agrees_with_lapack(iterative, kernel, dtype):

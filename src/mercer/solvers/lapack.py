@@ -186,6 +186,7 @@ def largest_eigh(A: Array, count: int) -> tuple[Array, Array]:
     if not A.flags.c_contiguous or A.dtype != np.float64:
         raise ValueError(f"expected a C-ordered float64 matrix but got {A.dtype} with strides {A.strides}")
     n = len(A)
+    diagonal = A.diagonal().copy()
     values, vectors = np.empty(n), np.empty((count, n))  # in LAPACK's column order: n by count
     work, integers, support = np.empty(70 * n), np.empty(10 * n, dtype=np.intc), np.empty(2 * n, dtype=np.intc)
     letters = [ctypes.c_char(letter) for letter in (b"V", b"I", b"L")]
@@ -205,5 +206,10 @@ def largest_eigh(A: Array, count: int) -> tuple[Array, Array]:
 
     interruptible(run, n)
     if info.value or found.value != count:
-        raise np.linalg.LinAlgError(f"LAPACK found {found.value} of {count} eigenvalues, and says {info.value}")
+        # It loses count of many that are equal, as those of a unit matrix; it has overwritten one triangle only.
+        A = np.tril(A, -1)
+        A += A.T
+        np.fill_diagonal(A, diagonal)
+        values, vectors = eigh(A)
+        return values[n - count :], vectors[:, n - count :]
     return values[:count], vectors.T
