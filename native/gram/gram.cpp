@@ -1,6 +1,7 @@
 #include "gram/gram.hpp"
 
 #include "kernels/isa.hpp"
+#include "kernels/packing.hpp"
 #include "memory/buffer.hpp"
 #include "threads/pool.hpp"
 
@@ -88,6 +89,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
+        form_ = form_of<T>(formula_.pair, source.columns, frame_);
         layout_ = best_layout<T>(source_, source_, formula_, frame_);
         keep_ = layout_.lists || bytes() <= budget;
     }
@@ -123,7 +125,8 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         const bool plain = formula_.pair == Pair::dot || formula_.pair == Pair::squared_distance ||
                            formula_.pair == Pair::squared_direct;
         const double single = sizeof(T) / 4.0;
-        return (frame_.grid ? 0.012 : single * (plain ? 0.021 : 0.084)) * width + single * 0.7;
+        const double each = form_ == Form::number ? single * (plain ? 0.021 : 0.084) : 0.006 * bytes_of<T>(form_);
+        return each * width + single * 0.7;
     }
     // From blocks around it, so that it is the matrix's own to the last bit. The distance of a sample to itself is 0.
     double diagonal(Index i) const override {
@@ -160,8 +163,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     }
     std::size_t copied() const { return std::is_same_v<T, S> || !source_.sparse() ? 0 : 2 * entries() * sizeof(T); }
     std::size_t packed() const {
-        if (!layout_.lists)
-            return std::size_t(size() * source_.columns) * (frame_.grid ? sizeof(std::int16_t) : sizeof(T));
+        if (!layout_.lists) return std::size_t(size() * source_.columns * bytes_of<T>(form_));
         return 2 * (entries() * sizeof(T) + std::size_t(size() * layout_.panelled) * sizeof(double));
     }
     bool distance() const {
@@ -172,6 +174,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     Formula formula_;
     std::vector<double> shift_, scale_;
     Frame frame_;
+    Form form_;
     Layout layout_;    // of the whole matrix, for all its parts
     bool keep_ = true; // packed columns of the whole
     double error_;

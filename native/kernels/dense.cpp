@@ -135,7 +135,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     Index height(Index) const override { return isa_.strip; }
 
     std::unique_ptr<Pairs<T>> with_rows(const Source<T>& x) const override {
-        if (packing_.words() && !packing_.grid().holds(x)) return nullptr;
+        if (!packing_.holds(x)) return nullptr;
         auto other = std::make_unique<DensePairs>(*this);
         other->x_ = x;
         return other;
@@ -189,8 +189,9 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
         const Columns<T>& z = columns(q0, q1);
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
-        const auto tile = packing_.words() ? isa_.words.tile : isa_.tile[static_cast<int>(formula_.pair)];
-        const auto listed = packing_.words() ? isa_.words.listed : isa_.listed;
+        const IntegerTiles<T>* integers = packing_.integers();
+        const auto tile = integers ? integers->tile : isa_.tile[static_cast<int>(formula_.pair)];
+        const auto listed = integers ? integers->listed : isa_.listed;
         const Index *length = rows.length.data(), whole = packing_.depth();
         const Index apart = target.again || whole > packing_.chunk() ? mr * nr : 0;
         Index k = 0;
@@ -231,9 +232,9 @@ template <class T> class DensePairs final : public Pairs<T> {
         if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
         const T* row_squares = rows.squares.data() + p * isa_.mr;
         const T* column_squares = squares(z, q);
-        if (packing_.words())
-            return isa_.words.distances(live, row_squares, column_squares,
-                                        T(packing_.grid().step * packing_.grid().step), step, end, sums);
+        if (packing_.integers())
+            return isa_.integer_distances(live, row_squares, column_squares,
+                                          T(packing_.grid().step * packing_.grid().step), step, end, sums);
         const double most = double(rows.largest[p]) + double(z.largest.data()[q - z.first]);
         if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
             return isa_.distances(live, row_squares, column_squares, step, end, sums);

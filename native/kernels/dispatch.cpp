@@ -22,6 +22,10 @@ MERCER_DECLARE(baseline)
 #if defined(MERCER_X86)
 MERCER_DECLARE(avx2)
 MERCER_DECLARE(avx512)
+namespace avx512vnni {
+extern const IntegerTiles<float> bytes32;
+extern const IntegerTiles<double> bytes64;
+} // namespace avx512vnni
 #endif
 
 namespace {
@@ -33,15 +37,20 @@ bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
+bool has_avx512vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 #endif
 
 // Widest first.
 const InstructionSet kSets[] = {
 #if defined(MERCER_X86)
-    {"avx512", has_avx512, &avx512::f32, &avx512::f64, &avx512::scans32, &avx512::scans64, &avx512::tally},
-    {"avx2", has_avx2, &avx2::f32, &avx2::f64, &avx2::scans32, &avx2::scans64, &avx2::tally},
+    {"avx512vnni", has_avx512vnni, &avx512::f32, &avx512::f64, &avx512::scans32, &avx512::scans64, &avx512::tally,
+     &avx512vnni::bytes32, &avx512vnni::bytes64},
+    {"avx512", has_avx512, &avx512::f32, &avx512::f64, &avx512::scans32, &avx512::scans64, &avx512::tally, nullptr,
+     nullptr},
+    {"avx2", has_avx2, &avx2::f32, &avx2::f64, &avx2::scans32, &avx2::scans64, &avx2::tally, nullptr, nullptr},
 #endif
-    {"baseline", always, &baseline::f32, &baseline::f64, &baseline::scans32, &baseline::scans64, &baseline::tally},
+    {"baseline", always, &baseline::f32, &baseline::f64, &baseline::scans32, &baseline::scans64, &baseline::tally,
+     nullptr, nullptr},
 };
 
 std::atomic<const InstructionSet*> g_selected{nullptr};

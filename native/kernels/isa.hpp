@@ -22,18 +22,26 @@ template <class T> static constexpr std::ptrdiff_t chunk(std::ptrdiff_t depth) {
     return (depth + chunks - 1) / chunks;
 }
 
+// acc[mr][nr] (+)= reduction over `depth` coordinates of a row panel and a column panel; rows <= mr are live.
+template <class T> using Tile = void (*)(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first);
+// acc[mr][nr] (+)= the inner products over `count` coordinates: the k-th of a row panel that holds no others, and
+// coordinate which[k] of a column panel.
+template <class T>
+using Listed = void (*)(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first);
+
+// The same for panels of integers, as many as fit in the place of one T: exact. Sums are one or two 32-bit integers in
+// that place, until integer_distances() makes them one T.
+template <class T> struct IntegerTiles {
+    Tile<T> tile;
+    Listed<T> listed;
+};
+
 template <class T> struct Isa {
     int mr;    // rows of a tile: a row panel stores coordinate k of mr samples side by side
     int nr;    // columns of a tile: a column panel does the same for nr samples
     int strip; // rows and columns of a macro block, a multiple of mr and nr
-    // acc[mr][nr] (+)= reduction over `depth` coordinates of a row panel and a column panel; rows <= mr are live.
-    using Tile = void (*)(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first);
-    Tile tile[kPairs];
-    // acc[mr][nr] (+)= the inner products over `count` coordinates: the k-th of a row panel that holds no others, and
-    // coordinate which[k] of a column panel.
-    using Listed = void (*)(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc,
-                            bool first);
-    Listed listed;
+    Tile<T> tile[kPairs];
+    Listed<T> listed;
     // sum of squares of each of the mr (nr) samples of a panel, in exactly the order in which tile() sums.
     void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
     void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);
@@ -43,16 +51,10 @@ template <class T> struct Isa {
     // The same without steps. Bit i of what it returns: whether one in row i is below slope (rows[i] + columns[j]) +
     // offset.
     unsigned (*suspects)(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile);
-    // The same for panels of words, as many 16-bit integers as fit in the place of one T: exact. Sums are one or two
-    // 32-bit integers in that place, until distances() makes them one T, times `unit`.
-    struct Words {
-        Tile tile;
-        Listed listed;
-        void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
-        void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);
-        void (*distances)(int rows, const T* row_squares, const T* column_squares, T unit, const Step* step,
-                          const Step* end, T* tile);
-    } words;
+    IntegerTiles<T> words; // of signed 16-bit integers
+    // distances() of integers, which are times `unit`; squares, too, are 32-bit integers.
+    void (*integer_distances)(int rows, const T* row_squares, const T* column_squares, T unit, const Step* step,
+                              const Step* end, T* tile);
     // sum (scale (x - z))^2 by differences; scale may be null.
     T (*direct)(std::ptrdiff_t depth, const T* x, const T* z, const T* scale);
     void (*apply)(const Step* step, const Step* end, T* values, std::size_t n);
@@ -82,8 +84,13 @@ struct InstructionSet {
     const Scans<float>* scans32;
     const Scans<double>* scans64;
     const Tally* tally;
+    const IntegerTiles<float>* bytes32; // of unsigned rows and signed columns, for the same tiles; null: no instruction
+    const IntegerTiles<double>* bytes64;
     template <class T> const Isa<T>& of() const;
+    template <class T> const IntegerTiles<T>* bytes() const;
 };
+template <> inline const IntegerTiles<float>* InstructionSet::bytes<float>() const { return bytes32; }
+template <> inline const IntegerTiles<double>* InstructionSet::bytes<double>() const { return bytes64; }
 template <> inline const Isa<float>& InstructionSet::of<float>() const { return *f32; }
 template <> inline const Isa<double>& InstructionSet::of<double>() const { return *f64; }
 

@@ -13,13 +13,14 @@ namespace mercer {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr Index kWords = 400;     // of a chunk: with them a column panel still fits into the first-level cache
+constexpr Index kPlaces = 400;    // of a chunk: with them a column panel still fits into the first-level cache
 constexpr Index kTransposed = 32; // coordinates of all samples of a panel at a time
 
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
     Buffer<T> rows, panel;
     Buffer<std::int16_t> places;
+    Buffer<std::uint8_t> bytes;
 };
 template <class T> Scratch<T>& scratch() {
     static thread_local Scratch<T> s;
@@ -40,24 +41,34 @@ template <class T> T checked(T square) {
 
 } // namespace
 
+template <class T> Form form_of(Pair pair, Index columns, const Frame& frame) {
+    if (!frame.grid || pair != Pair::squared_distance || frame.scale || columns > Grid::kMostColumns)
+        return Form::number;
+    return instruction_set().bytes<T>() && frame.grid.zero == 0 ? Form::bytes : Form::words;
+}
+template Form form_of<float>(Pair, Index, const Frame&);
+template Form form_of<double>(Pair, Index, const Frame&);
+
 template <class T> Packing<T>::Packing(Pair pair, Index columns, const Frame& frame)
-    : isa_(instruction_set().of<T>()), d_(columns),
-      words_(frame.grid && pair == Pair::squared_distance && !frame.scale && d_ <= Grid::kMostColumns),
-      depth_(words_ ? ceil_div(d_, kGroup) : d_),
-      chunk_(std::max<Index>(1, words_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), kWords))
-                                       : mercer::chunk<T>(d_))),
+    : isa_(instruction_set().of<T>()), d_(columns), form_(form_of<T>(pair, columns, frame)),
+      integers_(form_ == Form::number  ? nullptr
+                : form_ == Form::words ? &isa_.words
+                                       : instruction_set().bytes<T>()),
+      depth_(ceil_div(d_ * bytes_of<T>(form_), sizeof(T))),
+      chunk_(std::max<Index>(1, integers_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), kPlaces))
+                                          : mercer::chunk<T>(d_))),
       distances_(pair == Pair::squared_distance), products_(distances_ || pair == Pair::dot), grid_(frame.grid) {
     if (frame.shift) shift_.assign(frame.shift, frame.shift + d_);
     if (frame.scale) scale_.assign(frame.scale, frame.scale + d_);
 }
 
 template <class T> T Packing<T>::columns(const Source<T>& source, Index first, T* panel, T* squares) const {
-    pack(source, {nullptr, first}, source.rows - first, isa_.nr, panel);
-    if (!distances_) return 0;
-    if (words_) {
-        isa_.words.column_squares(depth_, panel, squares);
+    if (integers_) {
+        pack_integers(source, {nullptr, first}, source.rows - first, false, panel, squares);
         return 0;
     }
+    pack(source, {nullptr, first}, source.rows - first, isa_.nr, panel);
+    if (!distances_) return 0;
     isa_.column_squares(d_, panel, squares);
     return checked(*std::max_element(squares, squares + isa_.nr));
 }
@@ -77,7 +88,11 @@ const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index co
     std::vector<Index> samples(static_cast<std::size_t>(count));
     for (Index r = 0; r < count; ++r) samples[std::size_t(r)] = which[strip.order[std::size_t(r)]];
     for (Index p = 0; p < panels; ++p) {
-        pack(source, {samples.data() + p * mr, 0}, count - p * mr, mr, panel);
+        const Chosen of_panel = {samples.data() + p * mr, 0};
+        if (integers_)
+            pack_integers(source, of_panel, count - p * mr, true, panel, squares + p * mr);
+        else
+            pack(source, of_panel, count - p * mr, mr, panel);
         for (Index k = 0, c = 0; k < depth_; k += chunk_, ++c) {
             const Index depth = std::min(chunk_, depth_ - k), at = k * panels + p * depth;
             T* target = rows + at * mr;
@@ -87,11 +102,7 @@ const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index co
                                    strip.which.data() + at);
             if (length < 0) std::copy_n(panel + k * mr, depth * mr, target);
         }
-        if (!distances_) continue;
-        if (words_) {
-            isa_.words.row_squares(depth_, panel, squares + p * mr);
-            continue;
-        }
+        if (!distances_ || integers_) continue;
         isa_.row_squares(d_, panel, squares + p * mr);
         strip.largest[p] = checked(*std::max_element(squares + p * mr, squares + (p + 1) * mr));
     }
@@ -101,7 +112,6 @@ const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index co
 // A panel of `width`, of which `count` samples are there; the others are zero.
 template <class T>
 void Packing<T>::pack(const Source<T>& source, Chosen which, Index count, int width, T* panel) const {
-    if (words_) return pack_words(source, which, count, width, panel);
     count = std::min<Index>(count, width);
     T* rows = scratch<T>().rows.reserve(std::size_t(width * d_));
     const Frame frame = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
@@ -120,20 +130,33 @@ void Packing<T>::pack(const Source<T>& source, Chosen which, Index count, int wi
     }
 }
 
-template <class T>
-void Packing<T>::pack_words(const Source<T>& source, Chosen which, Index count, int width, T* panel) const {
+template <class T> void Packing<T>::pack_integers(const Source<T>& source, Chosen which, Index count, bool rows,
+                                                  T* panel, T* squares) const {
+    constexpr std::int32_t kMiddle = 128;
+    const bool narrow = form_ == Form::bytes;
+    const int width = rows ? isa_.mr : isa_.nr;
     T* row = scratch<T>().rows.reserve(std::size_t(d_));
-    std::int16_t* place = scratch<T>().places.reserve(std::size_t(depth_ * kGroup));
+    const Index room = depth_ * Index(sizeof(T));
+    std::int16_t* place = scratch<T>().places.reserve(std::size_t(room));
+    std::uint8_t* byte = scratch<T>().bytes.reserve(std::size_t(room));
+    std::fill(place + d_, place + room, std::int16_t(0));
     for (int j = 0; j < width; ++j) {
+        squares[j] = T(0);
         if (j >= count) {
             for (Index k = 0; k < depth_; ++k) panel[k * width + j] = T(0);
             continue;
         }
         const T* values = source.contiguous() ? source.data + which[j] * source.row_stride : row;
         if (values == row) source.read(which[j], row);
+        std::int32_t square = 0, sum = 0;
         for (Index k = 0; k < d_; ++k) place[k] = grid_.place(values[k]);
-        std::fill(place + d_, place + depth_ * kGroup, std::int16_t(0));
-        for (Index k = 0; k < depth_; ++k) std::memcpy(panel + k * width + j, place + kGroup * k, sizeof(T));
+        for (Index k = 0; k < d_; ++k) square += std::int32_t(place[k]) * place[k], sum += place[k];
+        // |x|^2 - 2 x.z = (|x|^2 - 2 * 128 sum(x)) - 2 x.(z - 128)
+        if (narrow && rows) square -= 2 * kMiddle * sum;
+        std::memcpy(squares + j, &square, sizeof square);
+        for (Index k = 0; k < room && narrow; ++k) byte[k] = std::uint8_t(place[k] - (rows ? 0 : kMiddle));
+        const char* from = narrow ? reinterpret_cast<char*>(byte) : reinterpret_cast<char*>(place);
+        for (Index k = 0; k < depth_; ++k) std::memcpy(panel + k * width + j, from + k * sizeof(T), sizeof(T));
     }
 }
 
@@ -168,8 +191,8 @@ template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen whic
         if (values == row) source.read(which[r], row);
         for (Index b = 0; b < seen; ++b) {
             const Index k = (2 * b + 1) * d_ / (2 * seen);
-            const bool zero = words_ ? grid_.place(values[k]) == 0
-                                     : double(values[k]) == (shift_.empty() ? 0.0 : shift_[std::size_t(k)]);
+            const bool zero = integers_ ? grid_.place(values[k]) == 0
+                                        : double(values[k]) == (shift_.empty() ? 0.0 : shift_[std::size_t(k)]);
             bits[std::size_t(r)] |= std::uint64_t(!zero) << b;
         }
         total += std::popcount(bits[std::size_t(r)]);

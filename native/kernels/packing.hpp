@@ -35,14 +35,28 @@ template <class T> struct Strip {
     std::vector<Index> length;       // ... and how many they are, -1 if none is
 };
 
+// What stands in a panel in the place of one T: a number, or as many integers of a grid as fit, of 16 or 8 bits. Bytes
+// are unsigned in rows and less 128 in columns; the sums of squares of rows make up for that.
+enum class Form { number, words, bytes };
+template <class T> Form form_of(Pair pair, Index columns, const Frame& frame);
+// The bytes that a coordinate takes in a panel.
+template <class T> constexpr Index bytes_of(Form form) {
+    return form == Form::number ? Index(sizeof(T)) : form == Form::words ? 2 : 1;
+}
+
 template <class T> class Packing {
   public:
     Packing(Pair pair, Index columns, const Frame& frame);
 
-    bool words() const { return words_; }  // panels hold the integers of a grid, kGroup in the place of one T
-    Index depth() const { return depth_; } // of a panel: coordinates or words
+    // The tiles for panels of integers; null if they hold numbers.
+    const IntegerTiles<T>* integers() const { return integers_; }
+    Index depth() const { return depth_; } // of a panel, in places of one T
     Index chunk() const { return chunk_; }
     const Grid& grid() const { return grid_; }
+    // Whether these samples can be rows of panels like these.
+    bool holds(const Source<T>& source) const {
+        return !integers_ || grid_.holds(source, form_ == Form::bytes ? 0 : -Grid::kFarthest);
+    }
     const std::vector<double>& scale() const { return scale_; }
 
     // The samples of a source from number `first` on as a panel of nr columns, [coordinate][nr], with zeros beyond the
@@ -53,14 +67,15 @@ template <class T> class Packing {
 
   private:
     void pack(const Source<T>& source, Chosen which, Index count, int width, T* panel) const;
-    void pack_words(const Source<T>& source, Chosen which, Index count, int width, T* panel) const;
+    // As rows or as columns, with their sums of squares.
+    void pack_integers(const Source<T>& source, Chosen which, Index count, bool rows, T* panel, T* squares) const;
     Index pack_some(Index depth, Index live, const T* panel, T* target, std::int32_t* which) const;
     bool arrange(const Source<T>& source, Chosen which, Strip<T>& strip) const;
 
-    static constexpr Index kGroup = sizeof(T) / sizeof(std::int16_t);
     const Isa<T>& isa_;
     Index d_;
-    bool words_;
+    Form form_;
+    const IntegerTiles<T>* integers_;
     Index depth_, chunk_;
     bool distances_, products_;
     std::vector<double> shift_, scale_; // empty: 0 and 1

@@ -4,6 +4,7 @@
 // The few coordinates that most samples have would fill most of the lists; they go through dense panels instead.
 // Sums run in double precision and in the order of the coordinates, so k(x, z) == k(z, x) to the last bit.
 #include "kernels/isa.hpp"
+#include "kernels/packing.hpp"
 #include "kernels/pairs.hpp"
 #include "threads/pool.hpp"
 
@@ -370,7 +371,9 @@ Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formul
     double cost = kFinish * n * m + kDense<double> * n * m * double(lists.panelled);
     for (Index k = 0; k < z.columns; ++k)
         if (lists.place[k] < 0) cost += kMeet * met[k];
-    const double dense = (frame.grid ? 0.5 * kDense<float> : kDense<T>)*n * m * d;
+    const Form form = form_of<T>(formula.pair, z.columns, frame);
+    const double each = form == Form::number ? kDense<T> : 0.25 * double(bytes_of<T>(form)) * kDense<float>;
+    const double dense = each * n * m * d;
     return cost < dense ? lists : Layout{};
 }
 

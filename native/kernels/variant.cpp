@@ -4,12 +4,12 @@
 // Only names of that namespace may be defined here and in those headers: a shared inline function could otherwise be
 // linked from the widest variant and run on a processor that lacks it.
 #include "kernels/distances.hpp"
+#include "kernels/integer_tiles.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/products.hpp"
 #include "kernels/reductions.hpp"
 #include "kernels/steps.hpp"
 #include "kernels/tiles.hpp"
-#include "kernels/word_tiles.hpp"
 
 namespace mercer::MERCER_ISA {
 
@@ -32,7 +32,8 @@ template <class T> constexpr Isa<T> table() {
                   column_squares<T>,
                   distances<T>,
                   suspects<T>,
-                  {words_tile<T, MR>, words_listed<T>, word_squares<T, MR>, word_squares<T, NR>, word_distances<T>},
+                  integer_tiles<T, Words>(),
+                  integer_distances<T>,
                   direct<T>,
                   apply<T>,
                   multiply<T, T>,

@@ -61,7 +61,7 @@ template <class T, class S> Places places(const Source<S>& source, double origin
     return {first, last, off};
 }
 
-// The place that at least a quarter of the coordinates of some rows have, or the middle.
+// The place that at least a quarter of the coordinates of some rows have, or the first.
 template <class S> int common_place(const Source<S>& source, const Grid& grid) {
     std::vector<S> row(static_cast<std::size_t>(source.columns));
     std::vector<Index> count(kMost, 0);
@@ -100,16 +100,16 @@ template <class T, class S> Grid find_grid(const Source<S>& x, const Source<S>& 
     return grid;
 }
 
-template <class T> bool Grid::holds(const Source<T>& source) const {
+template <class T> bool Grid::holds(const Source<T>& source, long lowest) const {
     const Places all = places<T>(source, origin, step);
-    return !all.off && all.first >= zero - kFarthest && all.last <= zero + kFarthest;
+    return !all.off && all.first >= zero + lowest && all.last <= zero + kFarthest;
 }
 
 template Grid find_grid<float>(const Source<float>&, const Source<float>&);
 template Grid find_grid<float>(const Source<double>&, const Source<double>&);
 template Grid find_grid<double>(const Source<float>&, const Source<float>&);
 template Grid find_grid<double>(const Source<double>&, const Source<double>&);
-template bool Grid::holds(const Source<float>&) const;
-template bool Grid::holds(const Source<double>&) const;
+template bool Grid::holds(const Source<float>&, long) const;
+template bool Grid::holds(const Source<double>&, long) const;
 
 } // namespace mercer

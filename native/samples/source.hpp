@@ -65,7 +65,7 @@ template <class T> void squares(const Source<T>& source, double* out);
 // All coordinates of all samples are origin + step * k with k among 0 .. 255: bytes, as pixels and counts are.
 struct Grid {
     double origin = 0, step = 0; // no grid if the step is 0
-    int zero = 128;              // the k that becomes the integer 0: one that many coordinates have, or the middle
+    int zero = 0;                // the k that becomes the integer 0: one that many coordinates have, if there is one
 
     explicit operator bool() const { return step > 0; }
     // k - zero. Where no place is farther than kFarthest from 0, up to kMostColumns squares add up to a quarter of what
@@ -76,8 +76,9 @@ struct Grid {
     static constexpr Index kMostColumns = 1 << 13;
     static constexpr long kFarthest = 255;
 
-    // Whether all coordinates of these samples lie on the grid, some perhaps a little beyond its ends.
-    template <class T> bool holds(const Source<T>& source) const;
+    // Whether all coordinates of these samples lie on the grid, at places from the lowest on and up to
+    // kFarthest.
+    template <class T> bool holds(const Source<T>& source, long lowest = -kFarthest) const;
 };
 
 // The grid that two sources, which may be one, have in common up to the precision T, if they have one.

@@ -2,6 +2,7 @@
 // shapes, any block, any number of threads.
 #include "check.hpp"
 #include "kernels/isa.hpp"
+#include "kernels/packing.hpp"
 #include "kernels/pairs.hpp"
 #include "naive.hpp"
 #include "threads/pool.hpp"
@@ -145,7 +146,10 @@ template <class T> static void memory_and_frame() {
 
 // Samples that share most of their coordinates with the origin, in two patterns: what panels leave out changes no bit,
 // as a row on its own, which leaves nothing out, tells.
-template <class T> static void zeros_are_left_out(Pair pair, double origin, bool bytes) {
+// Whole numbers lie on a grid, on both sides of the origin or on one.
+enum class Numbers { any, whole, positive };
+template <class T> static void zeros_are_left_out(Pair pair, double origin, Numbers numbers) {
+    const bool bytes = numbers != Numbers::any;
     check::context = std::string(instruction_set().name) + " zeros of " + naive::name(pair);
     const Index n = 301, d = 150;
     auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 11);
@@ -153,6 +157,7 @@ template <class T> static void zeros_are_left_out(Pair pair, double origin, bool
         for (Index k = 0; k < d; ++k) {
             T& value = x[std::size_t(i * d + k)];
             if (bytes) value = std::round(T(20) * value);
+            if (numbers == Numbers::positive) value = std::abs(value);
             value = (k / 10 + i) % 2 || (i * d + k) % 3 ? T(origin) : value + T(origin);
         }
     const std::vector<double> shift(std::size_t(d), origin);
@@ -162,6 +167,9 @@ template <class T> static void zeros_are_left_out(Pair pair, double origin, bool
     if (bytes) frame.grid = useful_grid<T>(source, source, formula, frame);
     CHECK(bool(frame.grid) == bytes);
     if (bytes) CHECK(frame.grid.place(T(origin)) == 0);
+    const Form form = form_of<T>(pair, d, frame);
+    CHECK((form == Form::number) == !bytes);
+    if (bytes) CHECK((form == Form::bytes) == (numbers == Numbers::positive && instruction_set().bytes<T>()));
     const auto pairs = bind_dense(source, source, formula, frame);
     std::vector<T> whole(std::size_t(n * n)), symmetric(whole), streamed(whole), alone(static_cast<std::size_t>(n));
     pairs->fill(nullptr, 0, n, 0, n, whole.data(), n);
@@ -227,11 +235,10 @@ template <class T> static void all() {
     for (double rate : {1e-4, 0.5, 20.0})
         for (bool outlier : {false, true}) distances_after_cancellation<T>(rate, outlier);
     memory_and_frame<T>();
-    zeros_are_left_out<T>(Pair::dot, 0, false);
-    for (double origin : {0.0, -3.0}) {
-        zeros_are_left_out<T>(Pair::squared_distance, origin, false);
-        zeros_are_left_out<T>(Pair::squared_distance, origin, true);
-    }
+    zeros_are_left_out<T>(Pair::dot, 0, Numbers::any);
+    for (double origin : {0.0, -3.0})
+        for (Numbers numbers : {Numbers::any, Numbers::whole, Numbers::positive})
+            zeros_are_left_out<T>(Pair::squared_distance, origin, numbers);
 }
 
 int main() {

@@ -4,11 +4,16 @@
 #include "kernels/isa.hpp"
 #include "naive.hpp"
 
+#include <cstring>
 #include <limits>
+#include <numeric>
+#include <random>
 
 namespace mercer::wide {
 extern const Isa<float> f32;
 extern const Isa<double> f64;
+extern const IntegerTiles<float> bytes32;
+extern const IntegerTiles<double> bytes64;
 } // namespace mercer::wide
 
 using namespace mercer;
@@ -206,11 +211,56 @@ template <class T, class W> static void products(const Isa<T>& isa) {
                 }
 }
 
-template <class T> static void all(const char* name, const Isa<T>& isa) {
+// Integers of type A in rows and B in columns: sums are exact, of all places in turn or of some that are listed, at
+// once or in two parts.
+template <class A, class B, class T> static void integers(const Isa<T>& isa, const IntegerTiles<T>& tiles) {
+    const int mr = isa.mr, nr = isa.nr, group = int(sizeof(T) / sizeof(A));
+    std::mt19937 random(5);
+    auto fill = [&](auto& values) {
+        using V = std::decay_t<decltype(values[0])>;
+        std::uniform_int_distribution<int> any(sizeof(V) == 1 ? std::numeric_limits<V>::min() : -255,
+                                               sizeof(V) == 1 ? std::numeric_limits<V>::max() : 255);
+        for (V& value : values) value = V(any(random));
+    };
+    for (Index depth : {1, 2, 17, 100})
+        for (int rows = 1; rows <= mr; ++rows) {
+            check::context = "integers of " + std::to_string(8 * sizeof(A)) + " bits, depth " + std::to_string(depth);
+            std::vector<A> a(std::size_t(depth * mr * group));
+            std::vector<B> b(std::size_t(depth * nr * group));
+            fill(a), fill(b);
+            const T *x = reinterpret_cast<const T*>(a.data()), *z = reinterpret_cast<const T*>(b.data());
+            std::vector<std::int32_t> which;
+            for (Index k = 0; k < depth; ++k) which.push_back(std::int32_t(k));
+            std::vector<T> sums(std::size_t(mr * nr)), halves(sums), listed(sums);
+            const Index half = depth / 2;
+            tiles.tile(rows, depth, x, z, sums.data(), true);
+            tiles.tile(rows, half, x, z, halves.data(), true);
+            tiles.tile(rows, depth - half, x + half * mr, z + half * nr, halves.data(), false);
+            tiles.listed(half, which.data(), x, z, listed.data(), true);
+            tiles.listed(depth - half, which.data() + half, x + half * mr, z, listed.data(), false);
+            for (int i = 0; i < rows; ++i)
+                for (int j = 0; j < nr; ++j) {
+                    std::int32_t expected = 0;
+                    for (Index k = 0; k < depth; ++k)
+                        for (int g = 0; g < group; ++g)
+                            expected += std::int32_t(a[std::size_t((k * mr + i) * group + g)]) *
+                                        std::int32_t(b[std::size_t((k * nr + j) * group + g)]);
+                    for (const auto& found : {sums, halves, listed}) {
+                        std::int32_t parts[sizeof(T) / 4];
+                        std::memcpy(parts, &found[std::size_t(i * nr + j)], sizeof parts);
+                        CHECK(std::accumulate(parts, parts + sizeof(T) / 4, 0) == expected);
+                    }
+                }
+        }
+}
+
+template <class T> static void all(const char* name, const Isa<T>& isa, const IntegerTiles<T>* bytes) {
     std::printf("%s, %d bits: tile of %d x %d\n", name, int(8 * sizeof(T)), isa.mr, isa.nr);
     const int before = check::failures;
     tiles(isa);
     squares_and_distances(isa);
+    integers<std::int16_t, std::int16_t>(isa, isa.words);
+    if (bytes) integers<std::uint8_t, std::int8_t>(isa, *bytes);
     direct_differences(isa);
     steps(isa);
     products<T, T>(isa);
@@ -232,13 +282,13 @@ int main() {
             std::printf("this processor has no %s: not tested\n", set->name);
             continue;
         }
-        all(set->name, set->of<float>());
-        all(set->name, set->of<double>());
+        all(set->name, set->of<float>(), set->bytes<float>());
+        all(set->name, set->of<double>(), set->bytes<double>());
     }
     if (has_wide()) {
         CHECK(wide::f32.mr == 12 && wide::f32.nr == 32 && wide::f64.mr == 12 && wide::f64.nr == 16);
-        all("wide", wide::f32);
-        all("wide", wide::f64);
+        all("wide", wide::f32, &wide::bytes32);
+        all("wide", wide::f64, &wide::bytes64);
     }
     return check::finish();
 }

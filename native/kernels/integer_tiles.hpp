@@ -1,7 +1,9 @@
-// Tiles of words: samples of small integers, as many 16-bit ones as fit into a T, so that a tile multiplies twice or
-// four times as many coordinates per instruction, and exactly. Part of variant.cpp, whose rule on names holds here.
+// Tiles of integers: samples of small ones, as many of 16 or of 8 bits as fit into a T, so that a tile multiplies two
+// to eight times as many coordinates per instruction, and exactly. Part of variant.cpp and bytes.cpp, whose rule on
+// names holds here.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/steps.hpp"
 #include "kernels/tiles.hpp"
 
@@ -18,7 +20,7 @@ template <class T> Ints load_ints(const T* p) {
     return v;
 }
 template <class T> void store_ints(T* p, Ints v) { std::memcpy(p, &v, sizeof v); }
-template <class T> Ints splat_word(const T* p) {
+template <class T> Ints splat_ints(const T* p) {
     typename Simd<T>::Int word;
     std::memcpy(&word, p, sizeof word);
     return reinterpret_cast<Ints>(Simd<T>::splat_int(word));
@@ -44,7 +46,23 @@ template <class I> I multiply_words(I a, I b) {
     return low_a * low_b + (a >> 16) * (b >> 16);
 }
 
-template <class T, int R> void words_tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
+// Inner products of signed words.
+struct Words {
+    static Ints add(Ints c, Ints a, Ints b) { return c + multiply_words(a, b); }
+};
+// Inner products of unsigned bytes of rows and signed bytes of columns.
+struct Bytes {
+    static Ints add(Ints c, Ints a, Ints b) {
+#if defined(__AVX512VNNI__)
+        if constexpr (sizeof(Ints) == 64) return Ints(_mm512_dpbusd_epi32(__m512i(c), __m512i(a), __m512i(b)));
+#endif
+        for (int shift = 0; shift < 32; shift += 8) c += ((a >> shift) & 255) * ((b << (24 - shift)) >> 24);
+        return c;
+    }
+};
+
+template <class T, class Integers, int R>
+void integers_tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
     constexpr int L = Simd<T>::lanes, MR = kRows<T>, NR = kColumns<T>;
     Ints c[R][2] = {};
 #pragma GCC unroll 4
@@ -52,9 +70,9 @@ template <class T, int R> void words_tile_rows(std::ptrdiff_t depth, const T* a,
         const Ints b0 = load_ints(b), b1 = load_ints(b + L);
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i) {
-            const Ints ai = splat_word(a + i);
-            c[i][0] += multiply_words(ai, b0);
-            c[i][1] += multiply_words(ai, b1);
+            const Ints ai = splat_ints(a + i);
+            c[i][0] = Integers::add(c[i][0], ai, b0);
+            c[i][1] = Integers::add(c[i][1], ai, b1);
         }
     }
 #pragma GCC unroll 16
@@ -64,14 +82,15 @@ template <class T, int R> void words_tile_rows(std::ptrdiff_t depth, const T* a,
         store_ints(p + L, first ? c[i][1] : c[i][1] + load_ints(p + L));
     }
 }
-template <class T, int R> void words_tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
+template <class T, class Integers, int R>
+void integers_tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
     if constexpr (R > 1) {
-        if (rows < R) return words_tile<T, R - 1>(rows, depth, a, b, acc, first);
+        if (rows < R) return integers_tile<T, Integers, R - 1>(rows, depth, a, b, acc, first);
     }
-    words_tile_rows<T, R>(depth, a, b, acc, first);
+    integers_tile_rows<T, Integers, R>(depth, a, b, acc, first);
 }
-template <class T>
-void words_listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first) {
+template <class T, class Integers>
+void integers_listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first) {
     constexpr int L = Simd<T>::lanes, MR = kRows<T>, NR = kColumns<T>;
     Ints c[MR][2] = {};
 #pragma GCC unroll 2
@@ -80,9 +99,9 @@ void words_listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, c
         const Ints b0 = load_ints(at), b1 = load_ints(at + L);
 #pragma GCC unroll 16
         for (int i = 0; i < MR; ++i) {
-            const Ints ai = splat_word(a + i);
-            c[i][0] += multiply_words(ai, b0);
-            c[i][1] += multiply_words(ai, b1);
+            const Ints ai = splat_ints(a + i);
+            c[i][0] = Integers::add(c[i][0], ai, b0);
+            c[i][1] = Integers::add(c[i][1], ai, b1);
         }
     }
 #pragma GCC unroll 16
@@ -91,41 +110,30 @@ void words_listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, c
         store_ints(acc + L, first ? c[i][1] : c[i][1] + load_ints(acc + L));
     }
 }
-// Sums of squares of the samples of a panel, `Width` words apart. Whole vectors are loaded, so the panel must be
-// followed by a vector's worth of readable memory.
-template <class T, int Width> void word_squares(std::ptrdiff_t depth, const T* panel, T* out) {
-    constexpr int L = Simd<T>::lanes, count = (Width + L - 1) / L;
-    Ints total[count] = {};
-    for (std::ptrdiff_t k = 0; k < depth; ++k)
-        for (int i = 0; i < count; ++i) {
-            const Ints words = load_ints(panel + k * Width + i * L);
-            total[i] += multiply_words(words, words);
-        }
-    T sums[count * L];
-    for (int i = 0; i < count; ++i) store_ints(sums + i * L, total[i]);
-    std::memcpy(out, sums, sizeof(T) * Width);
+template <class T, class Integers> constexpr IntegerTiles<T> integer_tiles() {
+    return {integers_tile<T, Integers, kRows<T>>, integers_listed<T, Integers>};
 }
 
-template <class T, int R> void word_distances_of(const T* row_squares, const T* column_squares, T unit,
-                                                 const Step* step, const Step* end, T* tile) {
+template <class T, int R> void integer_distances_of(const T* row_squares, const T* column_squares, T unit,
+                                                    const Step* step, const Step* end, T* tile) {
     using S = Simd<T>;
     constexpr int L = S::lanes;
     const Ints c[2] = {load_ints(column_squares), load_ints(column_squares + L)};
     typename S::V v[2 * R];
     for (int u = 0; u < 2 * R; ++u) {
         const Ints dot = load_ints(tile + u * L);
-        v[u] = summed(splat_word(row_squares + u / 2) + c[u % 2] - (dot + dot), T()) * unit;
+        v[u] = summed(splat_ints(row_squares + u / 2) + c[u % 2] - (dot + dot), T()) * unit;
     }
     run<T>(step, end, v);
     for (int u = 0; u < 2 * R; ++u) S::store(tile + u * L, v[u]);
 }
-template <class T> void word_distances(int rows, const T* row_squares, const T* column_squares, T unit,
-                                       const Step* step, const Step* end, T* tile) {
+template <class T> void integer_distances(int rows, const T* row_squares, const T* column_squares, T unit,
+                                          const Step* step, const Step* end, T* tile) {
     constexpr int NR = kColumns<T>, R = kTogether / 2;
     int i = 0;
     for (; i + R <= rows; i += R)
-        word_distances_of<T, R>(row_squares + i, column_squares, unit, step, end, tile + i * NR);
-    for (; i < rows; ++i) word_distances_of<T, 1>(row_squares + i, column_squares, unit, step, end, tile + i * NR);
+        integer_distances_of<T, R>(row_squares + i, column_squares, unit, step, end, tile + i * NR);
+    for (; i < rows; ++i) integer_distances_of<T, 1>(row_squares + i, column_squares, unit, step, end, tile + i * NR);
 }
 
 } // namespace mercer::MERCER_ISA
