@@ -122,12 +122,17 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
           "columns"_a);
     m.def(
         "squares",
-        [](const Rows<T>& rows, nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+        [](const Rows<T>& rows, nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
+           std::optional<Values<double>> shift, std::optional<Values<double>> scale) {
             if (Index(out.shape(0)) != rows.source.rows) throw std::invalid_argument("out needs one entry per row");
+            for (const auto& values : {shift, scale})
+                if (values && Index(values->shape(0)) != rows.source.columns)
+                    throw std::invalid_argument("shift and scale need one entry per column");
+            const mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             nb::gil_scoped_release release;
-            mercer::squares(rows.source, out.data());
+            mercer::squares(rows.source, frame, out.data());
         },
-        "rows"_a, "out"_a.noconvert());
+        "rows"_a, "out"_a.noconvert(), "shift"_a.none() = nb::none(), "scale"_a.none() = nb::none());
     nb::class_<Bound<T>> bound(m, pairs);
     bound.def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
         .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert())

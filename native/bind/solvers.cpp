@@ -109,7 +109,8 @@ template <class S> void bind_matrices(nb::module_& m) {
             held->owner = rows.owner;
             const auto& source = rows.source;
             frame.grid = mercer::useful_grid<double>(source, source, formula, frame);
-            const mercer::Frame exact = frame;
+            mercer::Frame exact = frame;
+            if (formula.pair != mercer::Pair::squared_distance) exact.shift = nullptr; // nothing is lost without
             if (std::isfinite(error)) {
                 if (!frame.grid) frame.grid = mercer::useful_grid<float>(source, source, formula, frame);
                 held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error, budget);
@@ -180,6 +181,7 @@ void bind_solvers(nb::module_& m) {
         .def_ro("count", &mercer::Progress::count)
         .def_ro("computed", &mercer::Progress::computed);
     nb::class_<Held>(m, "Matrices");
+    m.attr("TINY") = mercer::kTiny; // of so few coefficients, of at most four times as many samples: in double precision
     bind_matrices<float>(m);
     bind_matrices<double>(m);
     m.def(

@@ -13,31 +13,34 @@
 namespace mercer {
 namespace {
 
-// Some rows of a source, copied together in the precision T.
-template <class T> struct Selection {
+// Some rows of a source, copied together to be read in the precision T: dense ones as they are, sparse ones rounded.
+template <class T, class S> struct Selection {
     static constexpr Index kRows = 256;
-    Buffer<T> dense;
+    Buffer<S> dense;
     std::vector<T> values;
     std::vector<std::int32_t> indices;
     std::vector<Index> indptr;
     Source<T> source;
 
-    template <class S> Selection(const Source<S>& from, const std::vector<Index>& rows) {
-        source.rows = Index(rows.size());
-        source.columns = from.columns;
+    Selection(const Source<S>& from, const std::vector<Index>& rows) {
         if (!from.sparse()) {
-            source.data = dense.reserve(rows.size() * std::size_t(from.columns));
-            parallel((source.rows + kRows - 1) / kRows, [&](long t) {
-                for (Index r = t * kRows; r < std::min(source.rows, (t + 1) * kRows); ++r) {
-                    const S* row = from.data + rows[std::size_t(r)] * from.row_stride;
-                    T* to = dense.data() + r * from.columns;
-                    for (Index k = 0; k < from.columns; ++k) to[k] = T(row[k * from.column_stride]);
-                }
+            Source<S> copy;
+            copy.rows = Index(rows.size());
+            copy.columns = copy.row_stride = from.columns;
+            copy.column_stride = 1;
+            copy.data = dense.reserve(rows.size() * std::size_t(from.columns));
+            parallel((copy.rows + kRows - 1) / kRows, [&](long t) {
+                for (Index r = t * kRows; r < std::min(copy.rows, (t + 1) * kRows); ++r)
+                    from.read(rows[std::size_t(r)], dense.data() + r * from.columns);
             });
-            source.row_stride = from.columns;
-            source.column_stride = 1;
+            if constexpr (std::is_same_v<T, S>)
+                source = copy;
+            else
+                source = converted<T>(copy);
             return;
         }
+        source.rows = Index(rows.size());
+        source.columns = from.columns;
         indptr.push_back(0);
         for (Index i : rows) {
             values.insert(values.end(), from.values + from.indptr[i], from.values + from.indptr[i + 1]);
@@ -50,13 +53,12 @@ template <class T> struct Selection {
     }
 };
 
-template <class T> class SelectedPairs final : public Pairs<T> {
+template <class T, class S> class SelectedPairs final : public Pairs<T> {
   public:
-    template <class S>
     SelectedPairs(const Source<S>& source, const std::vector<Index>& rows, const std::vector<Index>& columns,
                   const Formula& formula, const Frame& frame, const Layout& layout)
         : columns_(source, columns) {
-        if (&rows != &columns) rows_ = std::make_unique<Selection<T>>(source, rows);
+        if (&rows != &columns) rows_ = std::make_unique<Selection<T, S>>(source, rows);
         pairs_ = bind(rows_ ? rows_->source : columns_.source, columns_.source, formula, frame, layout);
     }
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
@@ -77,8 +79,8 @@ template <class T> class SelectedPairs final : public Pairs<T> {
     bool narrow() const override { return pairs_->narrow(); }
 
   private:
-    Selection<T> columns_;
-    std::unique_ptr<Selection<T>> rows_;
+    Selection<T, S> columns_;
+    std::unique_ptr<Selection<T, S>> rows_;
     std::unique_ptr<Pairs<T>> pairs_;
 };
 
@@ -96,7 +98,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     Index size() const override { return source_.rows; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
                                       const std::vector<Index>& columns) const override {
-        return std::make_unique<SelectedPairs<T>>(source_, rows, columns, formula_, frame_, layout_);
+        return std::make_unique<SelectedPairs<T, S>>(source_, rows, columns, formula_, frame_, layout_);
     }
     const Pairs<T>& all() const override {
         std::call_once(once_, [&] {
@@ -110,7 +112,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
             } else {
                 std::vector<Index> every(static_cast<std::size_t>(size()));
                 std::iota(every.begin(), every.end(), Index(0));
-                all_ = std::make_unique<SelectedPairs<T>>(source_, every, every, formula_, frame_, layout);
+                all_ = std::make_unique<SelectedPairs<T, S>>(source_, every, every, formula_, frame_, layout);
             }
         });
         return *all_;

@@ -301,7 +301,8 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // The samples of a tile as the caller has them: where they lie if their coordinates are contiguous, else copied,
-    // the columns and a row when they are first asked for.
+    // the columns and a row when they are first asked for. Those of another precision are shifted before they are
+    // rounded, so that less is lost.
     class Originals {
       public:
         Originals(const DensePairs& pairs, Index q, int columns)
@@ -311,16 +312,20 @@ template <class T> class DensePairs final : public Pairs<T> {
         }
         const T* x(Index i) {
             if (!copied_) return pairs_.x_.data + i * pairs_.x_.row_stride;
-            if (i != row_) pairs_.x_.read(row_ = i, buffer_);
+            if (i != row_) copy(pairs_.x_, row_ = i, buffer_);
             return buffer_;
         }
         const T* z(int j) {
             if (!copied_) return pairs_.z_.data + (first_ + j) * pairs_.z_.row_stride;
-            for (; columns_ > 0; --columns_) pairs_.z_.read(first_ + columns_ - 1, buffer_ + columns_ * pairs_.d_);
+            for (; columns_ > 0; --columns_) copy(pairs_.z_, first_ + columns_ - 1, buffer_ + columns_ * pairs_.d_);
             return buffer_ + (j + 1) * pairs_.d_;
         }
 
       private:
+        void copy(const Source<T>& from, Index i, T* to) const {
+            const bool rounded = pairs_.x_.other || pairs_.z_.other;
+            Frame{rounded ? pairs_.packing_.shift() : nullptr}.read(from, i, to);
+        }
         const DensePairs& pairs_;
         Index first_, row_ = -1;
         int columns_; // still to be copied

@@ -115,10 +115,7 @@ void Packing<T>::pack(const Source<T>& source, Chosen which, Index count, int wi
     count = std::min<Index>(count, width);
     T* rows = scratch<T>().rows.reserve(std::size_t(width * d_));
     const Frame frame = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
-    for (Index j = 0; j < count; ++j) {
-        source.read(which[j], rows + j * d_);
-        frame.apply(d_, rows + j * d_);
-    }
+    for (Index j = 0; j < count; ++j) frame.read(source, which[j], rows + j * d_);
     std::fill(rows + count * d_, rows + width * d_, T(0));
     for (Index k = 0; k < d_; k += kTransposed) { // few enough to stay in the first-level cache
         const Index many = std::min(kTransposed, d_ - k);
@@ -135,7 +132,6 @@ template <class T> void Packing<T>::pack_integers(const Source<T>& source, Chose
     constexpr std::int32_t kMiddle = 128;
     const bool narrow = form_ == Form::bytes;
     const int width = rows ? isa_.mr : isa_.nr;
-    T* row = scratch<T>().rows.reserve(std::size_t(d_));
     const Index room = depth_ * Index(sizeof(T));
     std::int16_t* place = scratch<T>().places.reserve(std::size_t(room));
     std::uint8_t* byte = scratch<T>().bytes.reserve(std::size_t(room));
@@ -146,10 +142,8 @@ template <class T> void Packing<T>::pack_integers(const Source<T>& source, Chose
             for (Index k = 0; k < depth_; ++k) panel[k * width + j] = T(0);
             continue;
         }
-        const T* values = source.contiguous() ? source.data + which[j] * source.row_stride : row;
-        if (values == row) source.read(which[j], row);
         std::int32_t square = 0, sum = 0;
-        for (Index k = 0; k < d_; ++k) place[k] = grid_.place(values[k]);
+        source.read(which[j], place, [&](Index, auto x) { return grid_.place(x); });
         for (Index k = 0; k < d_; ++k) square += std::int32_t(place[k]) * place[k], sum += place[k];
         // |x|^2 - 2 x.z = (|x|^2 - 2 * 128 sum(x)) - 2 x.(z - 128)
         if (narrow && rows) square -= 2 * kMiddle * sum;

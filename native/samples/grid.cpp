@@ -36,23 +36,24 @@ struct Places {
 
 // The places of all coordinates of a source, counted from the origin, or that there are none.
 template <class T, class S> Places places(const Source<S>& source, double origin, double step) {
-    constexpr T kRound = T(1.5) / std::numeric_limits<T>::epsilon(); // adding it leaves no digits behind the point
+    using W = std::common_type_t<T, S>; // far from the origin, T might not tell one place from the next
+    constexpr W kRound = W(1.5) / std::numeric_limits<W>::epsilon(); // adding it leaves no digits behind the point
     std::atomic<long> first{0}, last{0};
     std::atomic<bool> off{false};
     parallel((source.rows + kRows - 1) / kRows, [&](long t) {
         std::vector<S> memory(static_cast<std::size_t>(source.columns));
-        T least = 0, most = 0, error = 0;
-        const T low = T(origin), inverse = T(1 / step);
+        W least = 0, most = 0, error = 0;
+        const W low = W(origin), inverse = W(1 / step);
         for (Index i = t * kRows; i < std::min(source.rows, (t + 1) * kRows) && !off; ++i) {
             const S* row = source.contiguous() ? source.data + i * source.row_stride : memory.data();
             if (!source.contiguous()) source.read(i, memory.data());
             for (Index c = 0; c < source.columns; ++c) {
-                const T k = (T(row[c]) - low) * inverse, whole = (k + kRound) - kRound, away = std::abs(k - whole);
+                const W k = (W(row[c]) - low) * inverse, whole = (k + kRound) - kRound, away = std::abs(k - whole);
                 error = away > error ? away : error;
                 least = whole < least ? whole : least;
                 most = whole > most ? whole : most;
             }
-            if (!(double(error) <= kOff<T>) || !(most - least < T(2 * kMost))) off = true;
+            if (!(double(error) <= kOff<T>) || !(most - least < W(2 * kMost))) off = true;
         }
         if (off) return;
         for (long seen = first; long(least) < seen && !first.compare_exchange_weak(seen, long(least));) continue;

@@ -3,33 +3,49 @@
 #include "threads/pool.hpp"
 
 namespace mercer {
+namespace {
 
-template <class T> void squares(const Source<T>& source, double* out) {
-    constexpr Index kRows = 256, kLanes = 8; // sums that run side by side
-    auto sum = [](const T* x, Index count, Index stride) {
-        double lanes[kLanes] = {};
-        Index k = 0;
-        for (; k + kLanes <= count; k += kLanes)
-            for (Index l = 0; l < kLanes; ++l) {
-                const double v = double(x[(k + l) * stride]);
-                lanes[l] += v * v;
-            }
-        for (; k < count; ++k) lanes[0] += double(x[k * stride]) * double(x[k * stride]);
-        for (Index l = 1; l < kLanes; ++l) lanes[0] += lanes[l];
-        return lanes[0];
-    };
+// The sum of value(0)^2, value(1)^2 ... of so many, in sums that run side by side.
+template <class F> double sum_of_squares(Index count, F value) {
+    constexpr Index kLanes = 8;
+    double lanes[kLanes] = {};
+    Index k = 0;
+    for (; k + kLanes <= count; k += kLanes)
+        for (Index l = 0; l < kLanes; ++l) lanes[l] += value(k + l) * value(k + l);
+    for (; k < count; ++k) lanes[0] += value(k) * value(k);
+    for (Index l = 1; l < kLanes; ++l) lanes[0] += lanes[l];
+    return lanes[0];
+}
+
+template <class T> double square(const Source<T>& source, const Frame& frame, Index i) {
+    const double *shift = frame.shift, *scale = frame.scale;
+    if (source.sparse()) {
+        const Index first = source.indptr[i];
+        const T* values = source.values + first;
+        const std::int32_t* at = source.indices + first;
+        return sum_of_squares(source.indptr[i + 1] - first,
+                              [&](Index k) { return double(values[k]) * (scale ? scale[at[k]] : 1.0); });
+    }
+    const T* x = source.data + i * source.row_stride;
+    const Index step = source.column_stride;
+    if (scale)
+        return sum_of_squares(source.columns,
+                              [&](Index k) { return (double(x[k * step]) - (shift ? shift[k] : 0.0)) * scale[k]; });
+    if (shift) return sum_of_squares(source.columns, [&](Index k) { return double(x[k * step]) - shift[k]; });
+    if (step == 1) return sum_of_squares(source.columns, [&](Index k) { return double(x[k]); });
+    return sum_of_squares(source.columns, [&](Index k) { return double(x[k * step]); });
+}
+
+} // namespace
+
+template <class T> void squares(const Source<T>& source, const Frame& frame, double* out) {
+    constexpr Index kRows = 256;
     parallel((source.rows + kRows - 1) / kRows, [&](long t) {
-        for (Index i = t * kRows; i < std::min(source.rows, (t + 1) * kRows); ++i)
-            if (source.sparse())
-                out[i] = sum(source.values + source.indptr[i], source.indptr[i + 1] - source.indptr[i], 1);
-            else if (source.contiguous())
-                out[i] = sum(source.data + i * source.row_stride, source.columns, 1);
-            else
-                out[i] = sum(source.data + i * source.row_stride, source.columns, source.column_stride);
+        for (Index i = t * kRows; i < std::min(source.rows, (t + 1) * kRows); ++i) out[i] = square(source, frame, i);
     });
 }
 
-template void squares(const Source<float>&, double*);
-template void squares(const Source<double>&, double*);
+template void squares(const Source<float>&, const Frame&, double*);
+template void squares(const Source<double>&, const Frame&, double*);
 
 } // namespace mercer

@@ -31,22 +31,27 @@ template <class T> struct Source {
 
     // Copies row i, zeros included, into buffer[0 .. columns).
     void read(Index i, T* buffer) const {
+        read(i, buffer, [](Index, auto x) { return T(x); });
+    }
+    // What f(k, x) makes of coordinate k, x in the precision of the memory: what f subtracts has not been rounded
+    // before.
+    template <class F, class Out> void read(Index i, Out* buffer, F f) const {
         if (sparse()) {
-            std::fill(buffer, buffer + columns, T(0));
-            for (Index p = indptr[i]; p < indptr[i + 1]; ++p) buffer[indices[p]] = values[p];
+            for (Index k = 0; k < columns; ++k) buffer[k] = f(k, T(0));
+            for (Index p = indptr[i]; p < indptr[i + 1]; ++p) buffer[indices[p]] = f(indices[p], values[p]);
         } else if (other) {
-            copy(other + i * row_stride, buffer);
+            copy(other + i * row_stride, buffer, f);
         } else {
-            copy(data + i * row_stride, buffer);
+            copy(data + i * row_stride, buffer, f);
         }
     }
 
   private:
-    template <class S> void copy(const S* row, T* buffer) const {
+    template <class S, class F, class Out> void copy(const S* row, Out* buffer, F f) const {
         if (column_stride == 1)
-            for (Index k = 0; k < columns; ++k) buffer[k] = T(row[k]);
+            for (Index k = 0; k < columns; ++k) buffer[k] = f(k, row[k]);
         else
-            for (Index k = 0; k < columns; ++k) buffer[k] = T(row[k * column_stride]);
+            for (Index k = 0; k < columns; ++k) buffer[k] = f(k, row[k * column_stride]);
     }
 };
 
@@ -58,9 +63,6 @@ template <class T> Source<T> converted(const Source<typename Source<T>::Other>& 
     result.other = from.data;
     return result;
 }
-
-// The sum of squares of every sample.
-template <class T> void squares(const Source<T>& source, double* out);
 
 // All coordinates of all samples are origin + step * k with k among 0 .. 255: bytes, as pixels and counts are.
 struct Grid {
@@ -91,14 +93,19 @@ struct Frame {
     const double* scale = nullptr;
     Grid grid = {};
 
-    template <class T> void apply(Index columns, T* row) const {
+    template <class T, class Out> void read(const Source<T>& source, Index i, Out* row) const {
         if (shift && scale)
-            for (Index k = 0; k < columns; ++k) row[k] = T((double(row[k]) - shift[k]) * scale[k]);
+            source.read(i, row, [this](Index k, auto x) { return Out((double(x) - shift[k]) * scale[k]); });
         else if (shift)
-            for (Index k = 0; k < columns; ++k) row[k] = T(double(row[k]) - shift[k]);
+            source.read(i, row, [this](Index k, auto x) { return Out(double(x) - shift[k]); });
         else if (scale)
-            for (Index k = 0; k < columns; ++k) row[k] = T(double(row[k]) * scale[k]);
+            source.read(i, row, [this](Index k, auto x) { return Out(double(x) * scale[k]); });
+        else
+            source.read(i, row, [](Index, auto x) { return Out(x); });
     }
 };
+
+// The sum of squares of every sample, in a frame; that of sparse samples does not shift.
+template <class T> void squares(const Source<T>& source, const Frame& frame, double* out);
 
 } // namespace mercer

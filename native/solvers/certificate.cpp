@@ -127,33 +127,17 @@ void add_products(const Gram<double>& exact, const std::vector<Index>& support, 
     });
 }
 
-} // namespace
-
-Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error) {
-    double mass = 0;
-    for (Index p = 0; p < problem.count; ++p) mass += std::abs(a[p]);
-    const double off = 2 * error * mass; // each slope may be wrong by half of this
-    if (off == 0) return 0;
-    Slopes slopes;
-    slopes.find(problem, a, f, [](Index p) { return p; });
-    std::vector<Index> where, rows, support;
+// f = K a of these coefficients.
+void compute(const Gram<double>& exact, const Problem& problem, const double* a, const std::vector<Index>& where,
+             double* f) {
+    std::vector<Index> rows, support;
     std::vector<double> weight;
-    for (Index p = 0; p < problem.count; ++p) {
-        const int g = problem.group_of(p);
-        const double s = slopes.slope[std::size_t(p)];
-        // written so that an unknown (infinite) error selects all
-        if (!(s + problem.rise(p, a[p]) < slopes.highest[g] - off &&
-              s + problem.fall(p, a[p]) > slopes.lowest[g] + off)) {
-            where.push_back(p);
-            rows.push_back(problem.sample_of(p));
-        }
+    for (Index p : where) rows.push_back(problem.sample_of(p));
+    for (Index p = 0; p < problem.count; ++p)
         if (a[p] != 0) {
             support.push_back(problem.sample_of(p));
             weight.push_back(a[p]);
         }
-    }
-    if (support.empty()) std::fill(f, f + problem.count, 0.0);
-    if (where.empty() || support.empty()) return 0;
     // In parts, as the samples of both sides are copied and packed in double precision.
     const std::size_t size = std::clamp(kPartBytes / (exact.bytes_each() + 1), kLeastPart, kMostPart);
     std::vector<double> sums(rows.size(), 0.0);
@@ -161,6 +145,35 @@ Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a
         for (std::size_t j = 0; j < support.size(); j += size)
             add_products(exact, part(support, j, size), part(rows, i, size), weight.data() + j, sums.data() + i);
     for (std::size_t i = 0; i < where.size(); ++i) f[where[i]] = sums[i];
+}
+
+} // namespace
+
+void sharpen_support(const Gram<double>& exact, const Problem& problem, const double* a, double* f) {
+    std::vector<Index> where;
+    for (Index p = 0; p < problem.count; ++p)
+        if (a[p] != 0) where.push_back(p);
+    compute(exact, problem, a, where, f);
+}
+
+Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error) {
+    double mass = 0;
+    for (Index p = 0; p < problem.count; ++p) mass += std::abs(a[p]);
+    if (mass == 0) std::fill(f, f + problem.count, 0.0);
+    const double off = mass > 0 ? 2 * error * mass : 0; // each slope may be wrong by half of this
+    if (off == 0) return 0;
+    Slopes slopes;
+    slopes.find(problem, a, f, [](Index p) { return p; });
+    std::vector<Index> where;
+    for (Index p = 0; p < problem.count; ++p) {
+        const int g = problem.group_of(p);
+        const double s = slopes.slope[std::size_t(p)];
+        // written so that an unknown (infinite) error selects all
+        if (!(s + problem.rise(p, a[p]) < slopes.highest[g] - off &&
+              s + problem.fall(p, a[p]) > slopes.lowest[g] + off))
+            where.push_back(p);
+    }
+    compute(exact, problem, a, where, f);
     return Index(where.size());
 }
 

@@ -44,11 +44,9 @@ constexpr std::size_t kEach = (7 + 8 + 4) * sizeof(double);
 // The samples of a working set are copied and packed twice, as rows and as columns; the copy may be of twice the width.
 constexpr std::size_t kCopies = 4;
 
-// Of the budget, what is left for rows after the packed samples, a block with its own samples and the vectors.
+// Of the budget, what is left for rows after the packed samples and all that a problem takes.
 template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
-    const std::size_t samples = gram.bytes_each() * std::size_t(kLarge);
-    const std::size_t taken = gram.bytes() + kCopies * samples + std::size_t(kLarge * kLarge) * sizeof(T) +
-                              std::size_t(problem.count) * kEach;
+    const std::size_t taken = gram.bytes() + taken_for(gram, problem);
     return budget > taken ? budget - taken : 0;
 }
 
@@ -65,7 +63,9 @@ template <class T> class Decomposition {
         : gram_(gram), problem_(problem), total_(total), settings_(settings),
           rows_(gram, problem, squares, left(gram, problem, settings.budget)), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0), working_(problem.count <= kWhole ? problem.count : kSmall) {
-        vast_ = problem.count > std::max(settings.vast, kWhole) && rows_.capacity() == 0 && gram.cost() < kDear;
+        // What is left for rows may depend on the number of threads, if each has a problem; the steps must not.
+        vast_ = !settings.together && problem.count > std::max(settings.vast, kWhole) && rows_.capacity() == 0 &&
+                gram.cost() < kDear;
         for (Index p = 0; p < problem.count && vast_; ++p) vast_ = !unlimited(problem, p);
     }
 
@@ -336,6 +336,16 @@ template <class T> class Decomposition {
 };
 
 } // namespace
+
+template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem) {
+    const auto largest = std::size_t(std::min(problem.count, kLarge)); // working set
+    const std::size_t block = largest * largest * sizeof(T);
+    const bool gathers = problem.count > kWhole && gram.cost() > kGather; // and computes the rest of a block apart
+    return kCopies * gram.bytes_each() * largest + (gathers ? 2 : 1) * block + std::size_t(problem.count) * kEach;
+}
+
+template std::size_t taken_for(const Gram<float>&, const Problem&);
+template std::size_t taken_for(const Gram<double>&, const Problem&);
 
 template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
                                   const double* total, const Settings& settings, Solved& solved, bool& started,

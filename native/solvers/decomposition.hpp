@@ -62,6 +62,9 @@ struct Solved {
     }
 };
 
+// The bytes that decompose() takes for a problem, beside the packed samples and the rows it keeps.
+template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem);
+
 // squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,
 // whatever happens, and what was done is added to `solved`. Both have problem.count entries.

@@ -52,7 +52,7 @@ double Term::loss(double u, double l1, double most) const {
 
 template <class T> Rows<T>::Rows(const Source<T>& source, double constant)
     : source_(source), constant_(constant), loops_(loops<T>()), squares_(std::size_t(source.rows)) {
-    mercer::squares(source, squares_.data());
+    mercer::squares(source, {}, squares_.data());
     for (double& s : squares_) largest_ = std::max(largest_, s += constant * constant);
 }
 

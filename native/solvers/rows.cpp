@@ -17,8 +17,6 @@ constexpr double kKeep = 1.5;
 // Rows that are not dear are not kept at all if fewer than one in so many fits: they would be gone when they
 // are wanted again.
 constexpr Index kWorth = 4;
-// To pick an entry out of a row that is kept.
-constexpr double kGather = 12;
 // A problem whose samples lie in more pieces than this gets a matrix of its own.
 constexpr std::size_t kPieces = 4;
 
@@ -44,6 +42,7 @@ template <class T> void mirror(Index rows, Index columns, const T* from, T* to, 
 }
 
 constexpr Index kTogether = 8; // batches of rows
+constexpr Index kShare = 6;    // pieces of the columns for each thread
 
 template <class T> void some_rows(const Pairs<T>& pairs, const std::vector<Index>& rows, Index first, Index last,
                                   const std::vector<T*>& out) {
@@ -268,19 +267,21 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
     claim(missing);
     computed_ += Index(missing.size());
 
-    // Pieces of the columns are shared out, six to a thread; each is summed by one.
+    // Pieces of the columns are shared out, some to a thread; each is summed by one.
     const Pairs<T>& pairs = own_ ? *own_ : gram_.all();
     std::vector<Range> pieces;
     const Index grain = pairs.grain(), grains = (size() + grain - 1) / grain;
-    const Index width = (grains + 6 * thread_count() - 1) / (6 * thread_count()) * grain;
+    const auto width_for = [&](Index threads) { return (grains + kShare * threads - 1) / (kShare * threads) * grain; };
+    const Index width = width_for(thread_count());
     for (const Range& range : ranges_)
         for (Index first = range.first; first < range.last;) {
             const Index last = std::min(range.last, ((first + range.shift) / width + 1) * width - range.shift);
             pieces.push_back({first, last, range.shift});
             first = last;
         }
-    // A few batches at a time are made ready for all pieces.
-    const Index height = pairs.height(width), count = Index(moved.size());
+    // A few batches at a time are made ready for all pieces. Their height, and so the order of the sums, must not
+    // depend on the number of threads: it is that of the widest pieces there can be.
+    const Index height = pairs.height(width_for(1)), count = Index(moved.size());
     batches_.resize(kTogether);
     for (Index done = 0; done < count; done += kTogether * height) {
         const Index batches = std::min(kTogether, (count - done + height - 1) / height);

@@ -20,6 +20,9 @@ inline constexpr Index kWhole = 2048;
 // Nanoseconds. An entry this dear is kept at its first use, a cheaper one at its second: two thirds are used again.
 inline constexpr double kDear = 4;
 
+// Nanoseconds to pick an entry out of a row that is kept. Of dearer ones only those are computed that are in none.
+inline constexpr double kGather = 12;
+
 // The rows among runs of consecutive samples that several problems have in common (a class, in all its pairs), each
 // computed when first asked for and kept. Where narrow blocks are dear and all rows fit, the run is all samples, and
 // all rows are computed at once. Threads may share it.

@@ -24,10 +24,42 @@ bool single_may_do(const Problem& problem, Index samples, double error, double t
 // Of tol.
 constexpr double kNegligible = 0.05;
 
+// Of the objectives: where rounding may have moved them by more, they are computed anew. Both move by the same a'Ea /
+// 2, E being the errors of the matrix, of which this part of the bound times a'a is about five standard deviations.
+constexpr double kClose = 1e-6, kDoubt = 0.03;
+
 struct Shared {
     std::unique_ptr<Squares<float>> single;
     std::unique_ptr<Squares<double>> exact;
 };
+
+// Certifies what was found in single precision. Says whether that is the end.
+bool judge(const Matrices& matrices, Task& task, double tol) {
+    const Problem& problem = task.problem;
+    const double error = matrices.single->error();
+    double off = 0, doubt = 0;
+    for (Index p = 0; p < problem.count; ++p) {
+        off += 2 * error * std::abs(task.a[p]);
+        doubt += kDoubt * error * task.a[p] * task.a[p];
+    }
+    // An error too small to matter is added to the violation; any other is removed where it could count.
+    if (off > kNegligible * tol) {
+        sharpen(*matrices.exact, problem, task.a, task.f, error);
+        off = 0;
+    }
+    task.certificate = certify(problem, task.a, task.f, task.total);
+    task.finished = task.certificate.violation + off <= tol || task.solved.status == Status::step_limit ||
+                    task.solved.status == Status::stopped;
+    if (task.finished && doubt > kClose * std::abs(task.certificate.dual)) {
+        sharpen_support(*matrices.exact, problem, task.a, task.f);
+        task.certificate = certify(problem, task.a, task.f, task.total);
+        doubt = 0;
+    }
+    task.certificate.violation += off;
+    task.certificate.primal += doubt;
+    task.certificate.dual -= doubt;
+    return task.finished;
+}
 
 void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
@@ -37,16 +69,7 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
         task.bits = 32;
         decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.solved, task.begun, task.a,
                   task.f, number);
-        // An error too small to matter is added to the violation; any other is removed where it could count.
-        double off = 0;
-        for (Index p = 0; p < problem.count; ++p) off += 2 * matrices.single->error() * std::abs(task.a[p]);
-        const bool small = off <= kNegligible * settings.tol;
-        if (!small) sharpen(*matrices.exact, problem, task.a, task.f, matrices.single->error());
-        task.certificate = certify(problem, task.a, task.f, task.total);
-        if (small) task.certificate.violation += off;
-        task.finished = task.certificate.violation <= settings.tol || task.solved.status == Status::step_limit ||
-                        task.solved.status == Status::stopped;
-        if (task.finished) return;
+        if (judge(matrices, task, settings.tol)) return;
         sharpen(*matrices.exact, problem, task.a, task.f, std::numeric_limits<double>::infinity());
     }
     task.bits = 64;
@@ -80,21 +103,29 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     for (std::size_t i : alone) solve_one(matrices, {}, tasks[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),
                      [&](std::size_t i, std::size_t j) { return tasks[i].problem.count > tasks[j].problem.count; });
-    // Most of the memory is for what the problems have in common, the rest for the threads in equal parts, each of
-    // which counts the packed samples as its own.
+    // As many threads as find room for a problem each, and the rest of the memory for what the problems have in common
+    // and for rows, in equal parts for the threads, each of which counts the packed samples as its own.
     std::vector<const Problem*> problems;
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
-    Shared shared;
+    if (problems.empty()) return;
     Settings own = settings;
     own.together = true;
-    if (matrices.single)
-        shared.single = std::make_unique<Squares<float>>(*matrices.single, problems, own.budget / 8 * 7);
-    else
-        shared.exact = std::make_unique<Squares<double>>(*matrices.exact, problems, own.budget / 8 * 7);
-    own.budget -= shared.single ? shared.single->bytes() : shared.exact->bytes();
     const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
-    own.budget -= std::min(own.budget, packed);
-    own.budget = packed + own.budget / std::size_t(thread_count());
+    bool single = bool(matrices.single);
+    for (const Problem* problem : problems)
+        single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
+    const std::size_t each =
+        single ? taken_for(*matrices.single, *problems.front()) : taken_for(*matrices.exact, *problems.front());
+    const std::size_t room = own.budget - std::min(own.budget, packed);
+    const int threads = std::clamp(int(std::min<std::size_t>(room / (each + 1), 1 << 20)), 1, thread_count());
+    const std::size_t free = room - std::min(room, std::size_t(threads) * each);
+    Shared shared;
+    if (matrices.single)
+        shared.single = std::make_unique<Squares<float>>(*matrices.single, problems, free);
+    else
+        shared.exact = std::make_unique<Squares<double>>(*matrices.exact, problems, free);
+    const std::size_t common = shared.single ? shared.single->bytes() : shared.exact->bytes();
+    own.budget = packed + (room - std::min(room, common)) / std::size_t(threads);
     const auto solve_next = [&](long k) {
         const std::size_t i = together[std::size_t(k)];
         solve_one(matrices, shared, tasks[i], own, Index(i));
@@ -103,7 +134,7 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     if (work <= double(kTiny) * double(kTiny))
         for (std::size_t k = 0; k < together.size(); ++k) solve_next(long(k));
     else
-        parallel(long(together.size()), solve_next);
+        parallel(long(together.size()), solve_next, threads);
 }
 
 } // namespace mercer

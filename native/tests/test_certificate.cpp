@@ -122,6 +122,11 @@ static void sharpening(const Data& data, const Example& example, const std::vect
     auto all = rough;
     CHECK(sharpen(*gram, problem, a.data(), all.data(), INFINITY) == problem.count);
     for (std::size_t p = 0; p < all.size(); ++p) CHECK_CLOSE(all[p], exact[p], 1e-14, 1 + mass);
+    // Of what the objectives depend on, everything and nothing else.
+    auto support = rough;
+    sharpen_support(*gram, problem, a.data(), support.data());
+    for (std::size_t p = 0; p < support.size(); ++p)
+        CHECK_CLOSE(support[p], a[p] != 0 ? exact[p] : rough[p], 1e-14, 1 + mass);
     // With none, nothing; and nothing for a solution of zeros.
     CHECK(sharpen(*gram, problem, a.data(), all.data(), 0.0) == 0);
     const std::vector<double> zeros(a.size(), 0.0);

@@ -147,6 +147,32 @@ static void little_memory() {
     set_thread_count(2);
 }
 
+// Problems that would be solved by active sets if the memory of their thread allowed it: it must not matter.
+static void vast_together() {
+    check::context = "vast problems, each on a thread";
+    const Data data(2600, 4, 1.0, 19);
+    std::vector<Example> examples;
+    for (Index c = 0; c < 5; ++c) {
+        std::vector<double> labels;
+        for (Index i = 0; i < data.n; ++i) labels.push_back(i % 5 == c ? 1 : -1);
+        examples.push_back(problems::hinge(labels, 1.0));
+    }
+    for (std::size_t budget : {std::size_t(20) << 20, std::size_t(24) << 20, std::size_t(40) << 20}) {
+        std::vector<std::vector<double>> first;
+        for (int threads : {1, 2, 3}) {
+            set_thread_count(threads);
+            Answers answers = ready(examples);
+            Settings settings;
+            settings.vast = 2100;
+            settings.budget = budget;
+            solve(data.matrices(true), answers.tasks, settings);
+            if (first.empty()) first = answers.a;
+            CHECK(answers.a == first);
+        }
+    }
+    set_thread_count(2);
+}
+
 // Coefficients so large that single precision does not reach the tolerance: it is tried, and the rest is double.
 static void single_is_not_enough() {
     check::context = "beyond single precision";
@@ -272,6 +298,7 @@ int main() {
     together(small, pairs_of_classes(small, 6), 0, "pairs of classes, no memory");
     together(small, small.every_kind(2), std::size_t(100) << 20, "all kinds");
     little_memory();
+    vast_together();
     single_is_not_enough();
     hard_margins();
     stopped_and_interrupted();

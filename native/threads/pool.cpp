@@ -220,10 +220,10 @@ void poll() {
     if (g_interrupted()) throw Interrupted();
 }
 
-void parallel(long count, const std::function<void(long)>& task) {
+void parallel(long count, const std::function<void(long)>& task, int most) {
     if (count <= 0) return;
     Job job(count, task);
-    pool().run(job, thread_count(), g_interrupted);
+    pool().run(job, std::min(thread_count(), most), g_interrupted);
     if (job.error) std::rethrow_exception(job.error);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <stdexcept>
 
 namespace mercer {
@@ -12,8 +13,8 @@ struct Interrupted : std::runtime_error {
 };
 
 // Runs task(0) .. task(count - 1), the caller taking part; returns when all are done. The first exception
-// thrown by a task is thrown again here, and the tasks not yet begun are dropped.
-void parallel(long count, const std::function<void(long)>& task);
+// thrown by a task is thrown again here, and the tasks not yet begun are dropped. At most `most` threads take part.
+void parallel(long count, const std::function<void(long)>& task, int most = std::numeric_limits<int>::max());
 
 // For long tasks: throws Interrupted if the work this thread takes part in should stop. Costs next to nothing.
 void poll();

@@ -69,7 +69,12 @@ def dense_rows(array: NDArray[np.floating]) -> RowsF32 | RowsF64: ...
 def sparse_rows(
     values: NDArray[np.floating], indices: NDArray[np.int32], indptr: NDArray[np.int64], columns: int
 ) -> RowsF32 | RowsF64: ...
-def squares(rows: RowsF32 | RowsF64, out: NDArray[np.float64]) -> None: ...
+def squares(
+    rows: RowsF32 | RowsF64,
+    out: NDArray[np.float64],
+    shift: NDArray[np.float64] | None = None,
+    scale: NDArray[np.float64] | None = None,
+) -> None: ...
 def bind(
     x: RowsF32 | RowsF64,
     z: RowsF32 | RowsF64,
@@ -210,6 +215,8 @@ class Progress:
     bits: int
 
 class Matrices: ...
+
+TINY: int
 
 def formula_matrices(
     rows: RowsF32 | RowsF64,

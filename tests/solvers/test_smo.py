@@ -81,6 +81,24 @@ def test_the_number_of_threads_and_the_memory_change_no_bit(budget):
         np.testing.assert_array_equal(answers[0], other)
 
 
+@pytest.mark.parametrize("kind", ["stored", "sparse"])
+def test_the_number_of_threads_changes_no_bit_where_rows_come_in_batches(kind):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(6500) < 0.5, 1.0, -1.0)
+    if kind == "stored":
+        gram = Precomputed().gram(Gaussian(1.0)(rng.standard_normal((6500, 3), dtype=np.float32)))
+    else:
+        gram = Gaussian(1.0).gram(sp.random_array((6500, 500), density=0.01, rng=rng, format="csr"))
+    answers = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            answers.append(SMO(max_iter=4000).solve(gram, [hinge(y, 1.0)])[0])
+    for other in answers[1:]:
+        np.testing.assert_array_equal(answers[0].coefficients, other.coefficients)
+        assert answers[0].certificate == other.certificate
+        assert answers[0].bias == other.bias
+
+
 def test_bytes_and_floats_give_the_same_machine():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, size=(2500, 30)) / np.float32(255)
@@ -199,6 +217,9 @@ def hard_data():
         "tiny": (1e-8 * X, noisy),
         "constant": (np.hstack([X, np.full((300, 3), 7.0)]), noisy),
         "mixed": (X * [1, 1e6], noisy),
+        "far": (X + 1e6, noisy),
+        "far apart": (X + np.where(X[:, :1] < 2, 1e5, -1e5), noisy),
+        "far, in 20 columns": (rng.standard_normal((300, 20)) + 1e7, noisy),
     }
 
 
@@ -215,6 +236,11 @@ def test_hard_data_end_within_tol_or_say_so(name, dtype, C):
     # never less than the truth, and more at most by the error that the documentation calls negligible
     assert found.certificate.violation >= exact.violation * (1 - 1e-3) - 1e-6
     assert found.certificate.violation <= exact.violation * (1 + 1e-3) + 5.1e-5
+    # the optimum lies between primal and dual, up to the rounding of float64
+    rounding = 1e-14 * C * np.abs(found.coefficients).sum()  # of C K a
+    assert found.certificate.dual <= exact.dual + rounding
+    assert found.certificate.primal >= exact.primal - rounding
+    assert found.certificate.gap <= exact.gap + 1e-5 * abs(exact.dual)
     assert found.certificate.converged == (found.certificate.violation <= 1e-3)
     assert found.certificate.converged or found.certificate.iterations >= 300_000
     assert ((found.coefficients >= problem.lower) & (found.coefficients <= problem.upper)).all()

@@ -16,6 +16,9 @@ from mercer.kernels.pairs import Pairs, Rows, Step
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
 
+#: Reductions that depend on differences of samples only.
+MOVABLE = (_native.Pair.squared_distance, _native.Pair.squared_direct, _native.Pair.l1, _native.Pair.linf)
+
 
 class BoundPairs(Pairs):
     """Pairs whose blocks the native core fills."""
@@ -88,6 +91,21 @@ class NativePairs(BoundPairs):
     def shift(self) -> NDArray[np.float64] | None:
         """The point that squared distances are taken around, so that less of them cancels."""
         return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
+
+    def single_shift(self) -> NDArray[np.float64] | None:
+        """The same where blocks are computed in float32: samples in float64 lose less if they are moved first."""
+        rounded = self.pair in MOVABLE and self.z.dtype == np.float64
+        return self.z.centre() if rounded and len(self.z) else self.shift()
+
+    def lost(self, shift: NDArray[np.float64] | None) -> float:
+        """How far from a distance, at most, that of samples is which are rounded to float32 after such a move."""
+        if self.pair not in MOVABLE or self.z.dtype == np.float32:
+            return 0.0
+        radius = float(np.sqrt(self.z.squares(shift, self.scale).max(initial=0.0)))
+        if isinstance(self.z, SparseVectors) and shift is not None:  # not all of them may be moved
+            radius += float(np.linalg.norm(shift if self.scale is None else shift * self.scale))
+        most = np.sqrt(self.z.width) if self.pair == _native.Pair.l1 else 1.0  # |x|_1 <= sqrt(d) |x|_2
+        return float(np.finfo(np.float32).eps) * most * radius
 
     def fits_single(self) -> bool:
         """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""

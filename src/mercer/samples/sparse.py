@@ -74,9 +74,12 @@ class SparseVectors(Samples):
     def peaks(self) -> NDArray[np.float64]:
         return np.asarray(abs(self.array).max(axis=1).toarray(), dtype=np.float64).ravel()
 
-    def squares(self) -> NDArray[np.float64]:
+    def squares(
+        self, shift: NDArray[np.float64] | None = None, scale: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """As of dense vectors, but without the shift, which would leave no zeros."""
         out = np.empty(len(self))
-        _native.squares(self.rows(), out)
+        _native.squares(self.rows(), out, None, scale)
         return out
 
     def totals(self) -> NDArray[np.float64]:

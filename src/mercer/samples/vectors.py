@@ -73,10 +73,12 @@ class Vectors(Samples):
         """The largest absolute value of an entry of every sample."""
         return np.asarray(np.maximum(self.array.max(axis=1), -self.array.min(axis=1)), dtype=np.float64)
 
-    def squares(self) -> NDArray[np.float64]:
-        """The sum of squares of every sample, in float64."""
+    def squares(
+        self, shift: NDArray[np.float64] | None = None, scale: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """The sum of squares of every sample, in float64; of (x - shift) scale if these are given."""
         out = np.empty(len(self))
-        _native.squares(self.rows(), out)
+        _native.squares(self.rows(), out, shift, scale)
         return out
 
     def totals(self) -> NDArray[np.float64]:

@@ -119,14 +119,21 @@ class SMO:
         progress = None if self.progress is None else report
         try:
             native = [task.native for task in tasks]
-            held = matrices(gram, int(PACKED * self.budget))
+            tiny = max(map(len, problems), default=0) <= _native.TINY and len(gram) <= 4 * _native.TINY
+            held = matrices(gram, int(PACKED * self.budget), single=not tiny)
             _native.solve(held, native, self.tol, self.max_iter, self.budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
         for task in tasks:
             if task.native.status == _native.Status.unbounded:
                 first = "samples that the kernel does not tell apart have targets that contradict each other"
-                raise contradicted(task.native.dual, task.native.steps, first)
+                raise contradicted(
+                    task.native.dual,
+                    task.native.steps,
+                    first,
+                    ", and no function separates the samples by more than 1e-5 of their spread; scale columns that differ "
+                    "in size",
+                )
         return [solution_of(task, self.tol) for task in tasks]
 
 
@@ -138,9 +145,9 @@ def task_of(problem: Problem, start: Vector | None) -> Task:
     return Task(one, np.zeros(len(one)) if start is None else start)
 
 
-def contradicted(dual: float, steps: int, first: str) -> NotSeparableError:
+def contradicted(dual: float, steps: int, first: str, proof: str = "") -> NotSeparableError:
     """What is said of a dual objective without bound, and how far it got; ``first`` if the first step knew no end."""
-    reached = f"it reached {dual:.3g} after {steps} steps"
+    reached = f"it reached {dual:.3g} after {steps} steps{proof}"
     return NotSeparableError(
         "the hard constraints contradict each other: the dual objective grows without bound "
         f"({reached if steps else first}). Use a finite C, or a richer kernel"
@@ -158,13 +165,17 @@ def solution_of(task: Task, tol: float) -> Solution:
     return task.solution(native.steps, tol)
 
 
-def matrices(gram: Gram, budget: int) -> _native.Matrices:
-    """The Gram matrix as the core's solvers see it; packed samples are kept in at most ``budget`` bytes."""
+def matrices(gram: Gram, budget: int, *, single: bool) -> _native.Matrices:
+    """The Gram matrix as the core's solvers see it; packed samples are kept in at most ``budget`` bytes.
+
+    With ``single`` in float32 too, where the error of that can be bounded.
+    """
     pairs = gram.pairs
     if isinstance(pairs, NativePairs):
         formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
-        error = single_error(pairs)
-        return _native.formula_matrices(pairs.x.rows(), formula, pairs.shift(), pairs.scale, error, budget)
+        shift = pairs.single_shift() if single else pairs.shift()
+        error = single_error(pairs, shift) if single else np.inf
+        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, budget)
     if isinstance(pairs, StoredPairs):
         whole = np.array_equal(pairs.columns, np.arange(pairs.matrix.shape[1]))
         return _native.stored_matrices(pairs.matrix if whole else pairs.matrix[:, pairs.columns])
@@ -189,8 +200,8 @@ class Selections:
         return self.gram.kernel.bind(x, x if same else samples.take(columns))
 
 
-def single_error(pairs: NativePairs) -> float:
-    """A bound on the error of an entry computed in float32; infinity where none is known."""
+def single_error(pairs: NativePairs, shift: Vector | None) -> float:
+    """A bound on the error of an entry in float32, of samples moved by ``shift``; infinity where none is known."""
     Op, Pair = _native.Op, _native.Pair
     if not pairs.fits_single():
         return np.inf
@@ -202,11 +213,16 @@ def single_error(pairs: NativePairs) -> float:
         if op == Op.affine:
             error, size = abs(a) * error, abs(a) * size + abs(b)
         elif op == Op.integer:
-            error, size = a * size ** (a - 1) * error if a else 0.0, size**a
+            with np.errstate(over="ignore"):  # beyond float64 nothing is known
+                error, size = (float(x) for x in (a * np.power(size, a - 1) * error if a else 0.0, np.power(size, a)))
         elif op == Op.exp and a < 0 and (relative or pairs.rate > 0):
-            error, size = 2 * SINGLE, 1.0  # D e^-D is below 1/2; squared distances are repaired where they cancel
+            # D e^-D is below 1/2; squared distances are repaired where they cancel. What is left is that of rounded
+            # samples: the steepest slope of exp(-a D), or of exp(-a D^2), times what a distance may be off.
+            squared = pairs.pair in (Pair.squared_distance, Pair.squared_direct)
+            steepest = np.sqrt(2 * abs(a) / np.e) if squared else abs(a)
+            error, size = 2 * SINGLE + float(steepest) * pairs.lost(shift), 1.0
         elif op == Op.tanh:
             error, size = error + SINGLE, 1.0
         else:
             return np.inf
-    return error
+    return error if np.isfinite(error) else np.inf
