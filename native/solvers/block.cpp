@@ -79,7 +79,7 @@ template <class T> void Block<T>::refresh(Index i) {
 }
 
 // Moves i up and j down by the same t, to the minimum between them or to a bound. False if nothing holds them.
-template <class T> bool Block<T>::advance(Index i, Index j, double& t) {
+template <class T> bool Block<T>::advance(Index i, Index j) {
     const Index p = which_[i], r = which_[j];
     const double above = problem_->room_above(p, a_[i]), below = problem_->room_below(r, a_[j]);
     const int g = problem_->group_of(p);
@@ -89,7 +89,7 @@ template <class T> bool Block<T>::advance(Index i, Index j, double& t) {
     const double least = (sizeof(T) == 4 ? 1e-7 : 1e-14) * own;
     const bool flat = !(curvature > least);
     if (flat) curvature = std::max(least, 1e-300);
-    t = difference / curvature;
+    double t = difference / curvature;
     if (std::min(above, below) <= t) {
         t = std::min(above, below);
         if (std::isinf(t)) return false;
@@ -140,8 +140,7 @@ template <class T> void Block<T>::solve(const std::vector<double>& a, const std:
         // Both rows are there before anything moves: an interruption leaves no coefficient whose row is still to come.
         const T *row_i = row(i), *row_j = row(j);
         const double before_i = a_[std::size_t(i)], before_j = a_[std::size_t(j)];
-        double t;
-        if (!advance(i, j, t)) {
+        if (!advance(i, j)) {
             outcome.unbounded = true;
             return;
         }

@@ -55,7 +55,7 @@ template <class T> class Block {
   private:
     void fetch(Index i);
     void refresh(Index i);
-    bool advance(Index i, Index j, double& t);
+    bool advance(Index i, Index j);
 
     const Problem* problem_ = nullptr;
     std::vector<Index> which_;

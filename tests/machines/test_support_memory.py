@@ -26,7 +26,7 @@ def megabytes(field):
 warnings.simplefilter("ignore")  # it does not converge
 rng = np.random.default_rng(0)
 X = rng.standard_normal(SHAPE, dtype=np.float32)
-y = rng.integers(0, 2, len(X))
+y = rng.integers(0, CLASSES, len(X))
 machine = SVC(C=PRICE, cache_size=CACHE, max_iter=4_500)
 machine.fit(X[:300], y[:300])
 data = X.nbytes / 1e6
@@ -40,13 +40,20 @@ for fit in range(2):
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc")
 @pytest.mark.parametrize(
-    ("price", "shape", "used"),
-    [(1.0, (12_000, 200), 0.85), (1e4, (12_000, 200), 0.85), (1.0, (24_000, 784), 0.75), (1.0, (34_000, 150), 0.4)],
-    ids=["float32", "float64", "wide", "active sets"],
+    ("classes", "price", "shape", "cache", "used"),
+    [
+        (2, 1.0, (12_000, 200), 120, 0.85),
+        (2, 1e4, (12_000, 200), 120, 0.85),
+        (2, 1.0, (24_000, 784), 160, 0.75),
+        (2, 1.0, (34_000, 150), 120, 0.4),
+        (5, 1.0, (60_000, 50), 50, 0.6),
+        (5, 1e4, (30_000, 50), 80, 0.6),
+    ],
+    ids=["float32", "float64", "wide", "active sets", "pairs of classes", "pairs of classes in float64"],
 )
-def test_a_fit_stays_within_data_and_cache(price, shape, used):
-    cache = 120
+def test_a_fit_stays_within_data_and_cache(classes, price, shape, cache, used):
     script = SCRIPT.replace("CACHE", str(cache)).replace("PRICE", str(price)).replace("SHAPE", str(shape))
+    script = script.replace("CLASSES", str(classes))
     lines = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     for line in lines.splitlines():
         peak, data, model = map(float, line.split())
