@@ -30,6 +30,10 @@ PACKED = 0.5
 #: A matrix of dear entries, as those of alignments are, is computed once and kept whole up to this size.
 DEAR_BYTES = 2**30
 
+#: What an endless dual says of the samples: at its first step, and later, where the core stops at this distance.
+SAME = "samples that the kernel does not tell apart have targets that contradict each other"
+CLOSE = ", and no function separates the samples by more than 1e-5 of their spread; scale columns that differ in size"
+
 
 class NotSeparableError(ValueError):
     """A hard margin or hard tube was asked for, and no function of this kernel meets the constraints.
@@ -126,14 +130,7 @@ class SMO:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
         for task in tasks:
             if task.native.status == _native.Status.unbounded:
-                first = "samples that the kernel does not tell apart have targets that contradict each other"
-                raise contradicted(
-                    task.native.dual,
-                    task.native.steps,
-                    first,
-                    ", and no function separates the samples by more than 1e-5 of their spread; scale columns that differ "
-                    "in size",
-                )
+                raise contradicted(task.native.dual, task.native.steps, SAME, CLOSE)
         return [solution_of(task, self.tol) for task in tasks]
 
 
