@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn.svm
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -55,6 +56,53 @@ def test_frames_and_words(cls):
     words = ["spam", "spa", "ham", "hamlet", "sparse", "shame"]
     shared = Custom(lambda s, t: len(set(s) & set(t)), pairwise=True)
     assert len(cls(kernel=shared).fit(words, [1, 1, 0, 0, 1, 0]).predict(["spas"])) == 1
+
+
+FRAME = pd.DataFrame(iris[0], columns=list("abcd"))
+
+
+@pytest.mark.parametrize("X", [iris[0], sp.csr_array(iris[0]), sp.csr_matrix(iris[0]), FRAME, FRAME.astype("float32")])
+def test_plain_rows_are_checked_once(X, monkeypatch):
+    """By our door alone: scikit-learn's checks take several times as long as to predict a row."""
+    machine = SVC().fit(X, iris[1])
+    expected = machine.predict(X)
+    monkeypatch.setattr("mercer.machines.base.validate_data", None)
+    np.testing.assert_array_equal(machine.predict(X[:1]), expected[:1])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        FRAME.astype("Float64"),
+        FRAME.astype(pd.SparseDtype(float, 0.0)),
+        FRAME.astype("object"),
+        FRAME.astype({"a": str}),
+    ],
+)
+def test_other_frames_are_converted_by_scikit_learn(X):
+    expected = SVC(gamma=1.0).fit(*iris).predict(iris[0])
+    np.testing.assert_array_equal(SVC(gamma=1.0).fit(X, iris[1]).predict(X), expected)
+
+
+@pytest.mark.parametrize("cls", [SVC, sklearn.svm.SVC])
+def test_rows_that_the_machine_does_not_know_are_refused(cls):
+    machine = cls().fit(FRAME, iris[1])
+    with pytest.raises(ValueError, match="must be in the same order"):
+        machine.predict(FRAME[list("abdc")])
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- e\n"):
+        machine.predict(FRAME.rename(columns={"a": "e"}))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        machine.predict(FRAME.to_numpy())
+    with pytest.raises(ValueError, match="NaN"):
+        machine.predict(FRAME.mask(FRAME > 1))
+    for X in (sp.csr_array(iris[0]), sp.csr_matrix(iris[0])):
+        machine = cls().fit(X, iris[1])
+        with pytest.raises(ValueError, match="X has 3 features, but SVC is expecting 4 features as input"):
+            machine.predict(X[:, :3])
+        with pytest.raises(ValueError, match="NaN"):
+            machine.predict(X * np.nan)
+        with pytest.warns(UserWarning, match="fitted without feature names"):
+            machine.predict(FRAME)
 
 
 def test_parameters_of_kernels_can_be_searched():

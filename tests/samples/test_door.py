@@ -306,8 +306,22 @@ def test_samples_are_values(X):
     assert some.take(np.array([1, 0])) == samples.take(np.array([0, 1]))
 
 
-def test_sparse_indices_outside_the_shape_are_refused():
-    broken = sp.csr_array((np.ones(1), np.array([50_000_000]), np.array([0, 1])), shape=(1, 3))
+@pytest.mark.parametrize(
+    ("indices", "indptr"),
+    [
+        ([50_000_000, 0, 1], [0, 1, 3]),
+        ([0, -1, 1], [0, 1, 3]),
+        ([0, 1, 2], [0, 3, 2]),
+        ([0, 1, 2], [0, 5_000_000, 3]),
+        ([0, 1, 2], [0, 1, 4]),
+        ([0, 1, 2], [1, 2, 3]),
+        ([0, 1, 2], [0, 1]),
+        ([0, 1], [0, 1, 2]),
+    ],
+)
+def test_sparse_indices_outside_the_shape_are_refused(indices, indptr):
+    broken = sp.csr_array((np.ones(3), [0, 1, 2], [0, 1, 3]), shape=(2, 3))
+    broken.indices, broken.indptr = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
     with pytest.raises(ValueError, match="malformed"):
         as_samples(broken)
 

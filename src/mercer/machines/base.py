@@ -10,12 +10,16 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from mercer.kernels import Kernel, Precomputed, named_kernel
 from mercer.problem import Vector
 from mercer.samples import Samples
+
+#: The numbers that our door takes as they are.
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -70,28 +74,48 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             if samples.width is not None:  # sequences and the like have no columns to check
                 validate_data(self, X, reset=reset, skip_check_array=True)
             return samples
-        if self._plain(X, reset):
-            self.n_features_in_ = X.shape[1]
-            return X
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+        plain = self._plain(X, reset)
+        if plain is None:
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+        self.n_features_in_ = plain.shape[1]
+        return plain
 
     def _seen(self, X: Any) -> Samples:
         """New data as samples of the fitted kernel."""
         return self.kernel_.samples(self._validated(X, reset=False))
 
-    def _plain(self, X: Any, reset: bool) -> bool:
-        """Whether X is an array of which scikit-learn's checks, 0.1 ms long, would ask only what our door asks, too."""
-        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32) or not X.size:
-            return False
-        if hasattr(self, "feature_names_in_"):
-            return False
-        return reset or X.shape[1] == self.n_features_in_
+    def _plain(self, X: Any, reset: bool) -> Any:
+        """X as an array of which scikit-learn's checks, 0.1 ms long and more, would ask only what our door asks, too.
+
+        None if they would ask more. Of a frame that is its values, if it has the names of the one the machine knows.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            X = None if reset else values_of(X, names.tolist())
+        if not (type(X) is np.ndarray or (sp.issparse(X) and X.format == "csr")):
+            return None
+        if X.ndim != 2 or X.dtype not in FLOATS or not all(X.shape):
+            return None
+        return X if reset or X.shape[1] == self.n_features_in_ else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def values_of(X: Any, names: list[str]) -> Any:
+    """The values of a pandas frame of floats with columns of these names; None if X is anything else.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    >>> values_of(frame, ["a", "b"]), values_of(frame, ["b", "a"])
+    (array([[1., 2.]]), None)
+    """
+    if not nw.dependencies.is_pandas_dataframe(X) or X.columns.tolist() != names:
+        return None
+    return X.to_numpy() if all(dtype in FLOATS for dtype in X.dtypes.tolist()) else None
 
 
 def _portable(value: Any) -> Any:
