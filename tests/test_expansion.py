@@ -45,6 +45,19 @@ def test_a_precomputed_kernel_finds_its_columns():
     np.testing.assert_allclose(f(Linear()(Z, X)), Linear()(Z, X) @ a, atol=1e-12)
 
 
+@pytest.mark.parametrize("some", [slice(None), slice(1, 40, 2), slice(0, 1)])
+def test_segments_of_a_precomputed_kernel(some):
+    a = np.zeros((40, 2))
+    a[some] = rng.standard_normal(a[some].shape)
+    f = Expansion.of(Precomputed(), Linear()(X), a)
+    K, starts = Linear()(Z, X), [0, 0, len(f) // 2]  # the first segment is empty
+    parts = f.by_segment(K, starts)
+    np.testing.assert_array_equal(parts[:, 0], 0)
+    np.testing.assert_allclose(parts[:, 1], K[:, some][:, : starts[2]] @ a[some][: starts[2]], atol=1e-12)
+    np.testing.assert_allclose(parts.sum(axis=1), K @ a, atol=1e-12)
+    np.testing.assert_allclose(f.by_segment(K[:1], starts), parts[:1], atol=1e-12)
+
+
 def test_objects():
     f = Expansion.of(Custom(lambda s, t: len(set(s) & set(t)), pairwise=True), ["ab", "bc", "cd"], [1.0, 0.0, 2.0])
     np.testing.assert_array_equal(f(["a", "cd", "abcd"]), [1.0, 4.0, 6.0])

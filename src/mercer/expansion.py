@@ -14,6 +14,11 @@ from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
 from mercer.samples import Samples
 
+#: The one segment of all samples.
+ALL = np.zeros(1, dtype=np.int64)
+#: What an expansion makes of its fields when it is first called, and does not take along.
+MADE = ("_columns", "_forms", "_prepared")
+
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
@@ -47,7 +52,7 @@ class Expansion:
 
     def __call__(self, X: Any) -> Vector:
         """f at every sample of X; kernel values are computed in blocks and forgotten."""
-        values = self._sums(X, np.zeros(1, dtype=np.int64))[:, 0]
+        values = self._sums(X, ALL)[:, 0]
         return np.asarray((values[:, 0] if self.coefficients.ndim == 1 else values) + self.bias)
 
     def by_segment(self, X: Any, starts: Any) -> Vector:
@@ -66,8 +71,7 @@ class Expansion:
     def _sums(self, X: Any, starts: Any) -> Vector:
         """By the kernel's own form of f where it has a cheaper one (``Kernel.collapse``), else pair by pair."""
         self.kernel.check_resolved()
-        V = np.ascontiguousarray(self.coefficients.reshape(len(self), -1))
-        forms, key = self._forms, starts.tobytes()
+        V, forms, key = self._columns, self._forms, starts.tobytes()
         if key not in forms:
             forms[key] = self.kernel.collapse(self.samples, V, starts)
         x, form = self.kernel.samples(X).arranged_as(self.samples), forms[key]
@@ -76,6 +80,11 @@ class Expansion:
         pairs = self.kernel.bind(x, self.samples)
         pairs.share(self._prepared)
         return pairs.by_segment(V, starts)
+
+    @cached_property
+    def _columns(self) -> Vector:
+        """The coefficients, one column per output, as the core reads them."""
+        return np.ascontiguousarray(self.coefficients.reshape(len(self), -1))
 
     @cached_property
     def _forms(self) -> dict[bytes, Collapsed | None]:
@@ -87,7 +96,7 @@ class Expansion:
         return self.kernel.bind(self.samples, self.samples)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_prepared", "_forms")}
+        return {name: value for name, value in self.__dict__.items() if name not in MADE}
 
     def norm(self) -> Vector:
         """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ContextDecorator, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -35,18 +35,23 @@ class MercerController(LibController):  # type: ignore[misc]
         return None
 
 
-@contextmanager
-def limited(n_jobs: int | None) -> Iterator[None]:
+def limited(n_jobs: int | None) -> AbstractContextManager[None]:
     """Within it the core uses so many threads: all processors if -1, as many as before if None.
 
     >>> with limited(1):
     ...     _native.thread_count()
     1
     """
-    if n_jobs is None:
-        yield
-        return
-    limit = _limits.add(max(1, effective_n_jobs(n_jobs)))
+    return UNLIMITED if n_jobs is None else _limited(max(1, effective_n_jobs(n_jobs)))
+
+
+#: To predict a row takes microseconds, and to make a context manager, too.
+UNLIMITED = nullcontext()
+
+
+@contextmanager
+def _limited(count: int) -> Iterator[None]:
+    limit = _limits.add(count)
     try:
         yield
     finally:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mercer._native import Op
 from mercer.kernels.base import Kernel, Validity, number
-from mercer.kernels.collapse import Collapsed, segments
-from mercer.kernels.pairs import Combined, FunctionPairs, Pairs, step
+from mercer.kernels.collapse import Collapsed
+from mercer.kernels.pairs import Combined, FunctionPairs, Pairs, segments, step
 from mercer.samples import Samples
 from mercer.samples.base import Array
 

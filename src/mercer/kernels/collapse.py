@@ -20,7 +20,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from mercer import _native
 from mercer._native import Pair
 from mercer.kernels.native import NativePairs
-from mercer.kernels.pairs import chunks
+from mercer.kernels.pairs import chunks, segments
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 
@@ -73,10 +73,6 @@ def direct_cost(pair: Pair, z: Vectors | SparseVectors, outputs: int) -> float:
 def entries(z: Vectors | SparseVectors) -> float:
     """The mean number of entries that are stored for a sample."""
     return z.array.size / max(len(z), 1)
-
-
-def segments(starts: Starts, end: int) -> list[slice]:
-    return [slice(int(a), int(b)) for a, b in zip(starts, [*starts[1:], end], strict=True)]
 
 
 # -- explicit maps ------------------------------------------------------------------------------------------------

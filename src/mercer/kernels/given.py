@@ -30,11 +30,11 @@ class Precomputed(Kernel):
         a, b = self.samples(x), self.samples(z)
         assert isinstance(a, Similarities)
         assert isinstance(b, Similarities)
-        if (b.place < 0).any():
+        if b.new:
             raise ValueError(f"a precomputed Gram matrix must be square, but its shape is {b.matrix.shape}")
-        if len(b.place) and b.place.max() >= a.matrix.shape[1]:
+        if b.reach > a.matrix.shape[1]:
             raise ValueError(
-                f"Precomputed needs the similarities of every sample to all {int(b.place.max()) + 1} training samples, "
+                f"Precomputed needs the similarities of every sample to all {b.reach} training samples, "
                 f"but got a matrix of shape {a.matrix.shape}"
             )
         if x is z and not a.symmetric:
@@ -44,7 +44,7 @@ class Precomputed(Kernel):
     def diag_of(self, x: Samples) -> Array:
         a = self.samples(x)
         assert isinstance(a, Similarities)
-        if (a.place < 0).any() or not a.symmetric:
+        if a.new or not a.symmetric:
             raise ValueError(
                 "k(x, x) is known only for the samples of a symmetric matrix, but the rows of this one, of shape "
                 f"{a.matrix.shape} and not symmetric, are new samples; to normalise them, divide the matrix by the "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ def chunks(rows: int, row_bytes: int) -> list[slice]:
     """Consecutive ranges of rows, each of about BLOCK_BYTES or of BLOCK_ROWS."""
     height = max(BLOCK_ROWS, BLOCK_BYTES // max(1, row_bytes))
     return [slice(i, min(i + height, rows)) for i in range(0, rows, height)]
+
+
+def segments(starts: NDArray[np.int64], end: int) -> list[slice]:
+    """The ranges that begin at ``starts``; each ends where the next begins, the last one at ``end``."""
+    return [slice(a, b) for a, b in pairwise([*starts.tolist(), end])]
 
 
 def part(rows: Rows, within: slice) -> Rows:
@@ -129,11 +135,11 @@ class Pairs(ABC):
 
         Segment s begins at ``starts[s]`` and ends where the next begins.
         """
-        out = np.zeros((self.shape[0], len(starts), V.shape[1]))
+        out = np.empty((self.shape[0], len(starts), V.shape[1]))
         for rows in chunks(self.shape[0], self.shape[1] * self.dtype.itemsize):
             block = self.block(rows, slice(0, self.shape[1]))
-            for s, segment in enumerate(np.split(np.arange(self.shape[1]), starts[1:])):
-                out[rows, s] = block[:, segment] @ V[segment]
+            for s, segment in enumerate(segments(starts, self.shape[1])):
+                np.matmul(block[:, segment], V[segment], out=out[rows, s])
         return out
 
     def share(self, other: Pairs) -> None:
@@ -226,10 +232,15 @@ class StoredPairs(Pairs):
     def __init__(self, matrix: Array, columns: NDArray[np.int64], same: bool) -> None:
         super().__init__((len(matrix), len(columns)), matrix.dtype, same)
         self.matrix, self.columns = matrix, columns
-        self.whole = np.array_equal(columns, np.arange(matrix.shape[1]))
+        self.whole = len(columns) == matrix.shape[1] and np.array_equal(columns, np.arange(len(columns)))
 
     def fill(self, out: Array, rows: Rows, columns: slice) -> None:
         out[...] = self.matrix[rows][:, columns if self.whole else self.columns[columns]]
+
+    def block(self, rows: Rows, columns: slice) -> Array:
+        if self.whole:
+            return self.matrix[rows][:, columns].copy()
+        return self.matrix[rows].take(self.columns[columns], axis=1)
 
     def product(self, V: Array) -> Array:
         """Without a copy if all columns are wanted as they are; in parts, so that Ctrl-C is heard between them."""

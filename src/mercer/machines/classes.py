@@ -61,6 +61,7 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
     def _support(self, training: Training, nonzero: Positions) -> Positions:
         classes = training.target[nonzero]
         self.n_support_ = np.bincount(classes, minlength=len(self.classes_)).astype(np.int32)
+        self._first_support = np.cumsum(self.n_support_) - self.n_support_
         return nonzero[np.argsort(classes, kind="stable")]
 
     def _refuse_lost_classes(self, left: Any) -> None:
@@ -211,9 +212,10 @@ class SupportClassifier(LabelledMachine):
         with limited(self.n_jobs):
             if len(self.classes_) == 2 or self.strategy == "ovr":
                 return self._expansion(samples)
-            sums = self._expansion.by_segment(samples, np.cumsum(self.n_support_) - self.n_support_)
-        i, j = pairs_of(len(self.classes_))
-        return np.asarray(sums[:, i, j - 1] + sums[:, j, i] + self.intercept_)
+            sums = self._expansion.by_segment(samples, self._first_support)
+        of_first, of_second = columns_of(len(self.classes_))
+        flat = sums.reshape(len(sums), -1)
+        return np.asarray(flat.take(of_first, axis=1) + flat.take(of_second, axis=1) + self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
         """How far each row is on the side of the classes.
@@ -341,6 +343,13 @@ def pairs_of(k: int) -> tuple[Positions, Positions]:
 
 
 @lru_cache(maxsize=8)
+def columns_of(k: int) -> tuple[Positions, Positions]:
+    """Where the sums of all pairs' first and second classes are, in LIBSVM's layout with k - 1 columns per class."""
+    i, j = pairs_of(k)
+    return i * (k - 1) + j - 1, j * (k - 1) + i
+
+
+@lru_cache(maxsize=8)
 def signs(k: int) -> Vector:
     """One row per pair of k classes: 1 for its first class, -1 for its second."""
     i, j = pairs_of(k)
@@ -352,4 +361,4 @@ def signs(k: int) -> Vector:
 
 def votes(first: Array, k: int) -> Vector:
     """How many pairs each class has won; ``first`` tells of every pair whether its first class has."""
-    return np.asarray(first @ signs(k) + np.arange(k))  # class c is the second of c pairs
+    return np.asarray(first @ signs(k) + np.arange(float(k)))  # class c is the second of c pairs

@@ -121,4 +121,4 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """1 for inliers, -1 for outliers."""
-        return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp)
+        return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp, copy=False)

@@ -194,7 +194,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return self.kernel, self.kernel.samples(self._validated(X, reset=True))
         if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
             self._X_fit = X
-            return Precomputed(), Similarities(self._matrix(X))
+            return Precomputed(), Similarities(self._matrix(X, _num_samples(X)))
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
         samples = vectors(self._validated(X, reset=True))
@@ -210,11 +210,11 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         kernel = named_kernel(self.kernel, columns=samples.width, gamma=gamma, degree=self.degree, coef0=self.coef0)
         return kernel, samples
 
-    def _matrix(self, X: Any) -> Array:
-        """The values of a user's function between X and the training data."""
+    def _matrix(self, X: Any, columns: int) -> Array:
+        """The values of a user's function between X and the training data, which are so many."""
         K = self.kernel(X, self._X_fit)
         K = np.asarray(dense(K), dtype=np.float64)
-        expected = _num_samples(X), _num_samples(self._X_fit)
+        expected = len(X) if type(X) is np.ndarray else _num_samples(X), columns
         if K.shape != expected:
             raise ValueError(
                 f"the kernel function returned shape {K.shape} for {expected[0]} samples and {expected[1]} training "
@@ -231,7 +231,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         if isinstance(self.kernel, Kernel):
             return self.kernel_.samples(self._validated(X, reset=False))
         if callable(self.kernel):
-            return Similarities(self._matrix(X))
+            return Similarities(self._matrix(X, self.shape_fit_[0]))
         X = self._validated(X, reset=False)
         if sp.issparse(self.support_vectors_):
             X = X if sp.issparse(X) else sp.csr_array(X)

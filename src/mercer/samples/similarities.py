@@ -25,9 +25,7 @@ class Similarities(Samples):
     kind = "rows of a precomputed matrix"
 
     def __init__(self, matrix: Array, place: NDArray[np.int64] | None = None) -> None:
-        self.matrix = matrix
-        n, references = matrix.shape
-        self.place = place if place is not None else np.arange(n) if n == references else np.full(n, -1)
+        self.matrix, self._given_place = matrix, place
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -40,6 +38,23 @@ class Similarities(Samples):
         return self if self.dtype == dtype else Similarities(self.matrix.astype(dtype), self.place)
 
     @cached_property
+    def place(self) -> NDArray[np.int64]:
+        n, references = self.matrix.shape
+        if self._given_place is not None:
+            return self._given_place
+        return np.arange(n) if n == references else np.full(n, -1)
+
+    @cached_property
+    def new(self) -> bool:
+        """Whether a sample has no place."""
+        return bool((self.place < 0).any())
+
+    @cached_property
+    def reach(self) -> int:
+        """The number of columns that the places lie in."""
+        return int(self.place.max(initial=-1)) + 1
+
+    @cached_property
     def symmetric(self) -> bool:
         """Whether the similarities of samples that have a place, to each other, are symmetric up to rounding."""
         own = self.matrix[:, self.place]
@@ -47,7 +62,7 @@ class Similarities(Samples):
 
     def symmetric_part(self) -> Similarities:
         """Those of a square matrix K as (K + K') / 2, which has the same v'Kv for all v; others as they are."""
-        if (self.place < 0).any() or self.symmetric:
+        if self.new or self.symmetric:
             return self
         return Similarities((self.matrix + self.matrix.T) / 2)
 
