@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import scale
 
-from mercer import SVC, NuSVC
+from mercer import SVC, KernelLogistic, NuSVC
 from mercer.kernels import Gaussian, Linear
 from mercer.machines.probability import coupled, sigmoid
 from mercer.solvers import NotSeparableError
@@ -95,6 +95,13 @@ def test_nu_bounds_the_errors_from_above_and_the_support_vectors_from_below():
         errors = (sign * machine.decision_function(points) < 1 - 1e-4).mean()
         assert errors <= nu + 1e-9
         assert len(machine.support_) / len(points) >= nu - 1e-9
+
+
+@pytest.mark.parametrize("cls", [SVC, NuSVC, KernelLogistic])
+@pytest.mark.parametrize("factor", [-1.0, np.nan])
+def test_class_weights_that_are_not_at_least_zero_are_refused(cls, factor):
+    with pytest.raises(ValueError, match=f"class_weight must be at least 0 for every class, not {factor} for 'b'"):
+        cls(class_weight={"b": factor}).fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
 
 
 def test_a_nu_too_small_for_the_classes_is_named():

@@ -48,7 +48,7 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
         self.class_weight_ = np.ones(len(self.classes_))
         if self.class_weight is not None:
-            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+            self.class_weight_ = class_factors(self.class_weight, self.classes_, labels)
         return codes.astype(np.int64, copy=False)
 
     def _arranged(self, target: Array, weight: Vector) -> Positions:
@@ -328,6 +328,22 @@ def checked_labels(y: Any) -> Array:
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
     return labels
+
+
+def class_factors(class_weight: Any, classes: Array, labels: Array, sample_weight: Any = None) -> Vector:
+    """The factors of C, one per class, that the parameter ``class_weight`` asks for.
+
+    >>> class_factors({"b": 3}, np.array(["a", "b"]), np.array(["a", "b", "b"]))
+    array([1., 3.])
+    """
+    with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
+        factors: Vector = compute_class_weight(class_weight, classes=classes, y=labels, sample_weight=sample_weight)
+    if not (factors >= 0).all():
+        wrong = int(np.argmin(factors >= 0))
+        raise ValueError(
+            f"class_weight must be at least 0 for every class, not {factors[wrong]} for {classes.tolist()[wrong]!r}"
+        )
+    return factors
 
 
 def column_of(training: Training, problem: Problem, i: int, j: int) -> NDArray[np.int64]:

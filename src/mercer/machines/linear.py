@@ -17,13 +17,13 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
 from mercer.machines.base import watch
+from mercer.machines.classes import class_factors
 from mercer.machines.support import positive_weights
 from mercer.problem import Vector
 from mercer.samples import as_samples
@@ -183,7 +183,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             )
         if self.loss == "hinge" and not self.dual:
             raise _unsupported(self.penalty, self.loss, self.dual)
-        factor = self._factors(y, sample_weight)
+        factor = class_factors(self.class_weight, self.classes_, y, sample_weight)
         if len(self.classes_) == 2:
             outputs = [(1, factor[1], factor[0])]
         else:
@@ -192,19 +192,6 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         squared = self.loss == "squared_hinge"
         solver = _solver(self, squared, context)
         self._solve(lambda: solver.classify(X, label, cost, outputs, squared=squared))
-
-    def _factors(self, y: Any, sample_weight: Any) -> Vector:
-        """The factors of C, one per class."""
-        with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
-            factor: Vector = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
-            )
-        if not (factor >= 0).all():
-            wrong = np.flatnonzero(~(factor >= 0))[0]
-            raise ValueError(
-                f"class_weight must be at least 0 for every class, not {factor[wrong]} for {self.classes_[wrong]!r}"
-            )
-        return factor
 
     def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
@@ -219,7 +206,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             peer.n_iter_,
         )
         cost = self.C * np.maximum(positive_weights(sample_weight, len(y)), 0.0)
-        factor = self._factors(y, sample_weight)
+        factor = class_factors(self.class_weight, self.classes_, y, sample_weight)
         constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
         label = np.searchsorted(self.classes_, y)
         if self.multi_class == "crammer_singer":
