@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from mercer import SVC, OneClassSVM
+from mercer import SVC, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from mercer.kernels import Categorical, Custom, Gaussian, Linear, Polynomial, Precomputed
 from tests.machines.support import MACHINES, iris, small, values
 
@@ -103,6 +103,20 @@ def test_rows_that_the_machine_does_not_know_are_refused(cls):
             machine.predict(X * np.nan)
         with pytest.warns(UserWarning, match="fitted without feature names"):
             machine.predict(FRAME)
+
+
+@pytest.mark.parametrize("cls", [*MACHINES, LinearSVC, LinearSVR])
+@pytest.mark.parametrize("weight", [2, 0.5])
+def test_a_number_is_the_weight_of_every_sample(cls, weight):
+    X, y = iris[0][:100], iris[1][:100]
+    balanced = {"class_weight": "balanced"} if cls in (SVC, NuSVC, LinearSVC) else {}
+    one, each = (cls(**balanced).fit(X, y, sample_weight=w) for w in (weight, np.full(100, float(weight))))
+    np.testing.assert_array_equal(one.predict(X), each.predict(X))
+    assert one.certificate_ == each.certificate_
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        cls().fit(X, y, sample_weight=0)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        cls().fit(X, y, sample_weight=np.nan)
 
 
 def test_parameters_of_kernels_can_be_searched():

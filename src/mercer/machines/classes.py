@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines.probability import coupled, sigmoid
-from mercer.machines.support import Positions, SupportMachine, Training, certificate_of, column, one_each
+from mercer.machines.support import Positions, SupportMachine, Training, certificate_of, column, one_each, spread
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -336,8 +336,9 @@ def class_factors(class_weight: Any, classes: Array, labels: Array, sample_weigh
     >>> class_factors({"b": 3}, np.array(["a", "b"]), np.array(["a", "b", "b"]))
     array([1., 3.])
     """
+    weight = spread(sample_weight, len(labels))
     with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
-        factors: Vector = compute_class_weight(class_weight, classes=classes, y=labels, sample_weight=sample_weight)
+        factors: Vector = compute_class_weight(class_weight, classes=classes, y=labels, sample_weight=weight)
     if not (factors >= 0).all():
         wrong = int(np.argmin(factors >= 0))
         raise ValueError(

@@ -375,11 +375,20 @@ def one_each(target: Array, samples: int) -> Array:
     return target
 
 
+def spread(sample_weight: Any, n: int) -> Any:
+    """A number as the weight of each of n samples; anything else as it is.
+
+    >>> spread(2, 3)
+    array([2., 2., 2.])
+    """
+    return np.full(n, float(sample_weight)) if isinstance(sample_weight, Real) else sample_weight
+
+
 def positive_weights(sample_weight: Any, n: int) -> Vector:
     """One weight per sample. Those that are not positive drop their sample, negative ones with a warning."""
     if sample_weight is None:
         return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = np.asarray(spread(sample_weight, n), dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples")
     if not np.isfinite(weight).all():
