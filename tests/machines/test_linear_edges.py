@@ -164,11 +164,11 @@ def test_numbers_beyond_float64_are_refused(machine):
         machine.fit(X * 1e200, y)
 
 
-def test_tubes_that_are_refused():
-    with pytest.raises(ValueError, match="epsilon must be finite, not inf"):
-        LinearSVR(epsilon=np.inf).fit(X, target)
-    with pytest.raises(ValueError, match=r"epsilon must be at least 0 for the squared loss, not -1.0; .* give 0"):
-        LinearSVR(loss="squared_epsilon_insensitive", epsilon=-1.0).fit(X, target)
+@pytest.mark.parametrize("loss", TUBES)
+@pytest.mark.parametrize("epsilon", [np.inf, -1.0, np.nan])
+def test_tubes_that_are_refused(loss, epsilon):
+    with pytest.raises(ValueError, match=r"'epsilon' parameter of LinearSVR must be a float in the range \[0.0, inf\)"):
+        LinearSVR(loss=loss, epsilon=epsilon).fit(X, target)
 
 
 @pytest.mark.parametrize("loss", HINGES)

@@ -298,6 +298,7 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **sklearn.svm.LinearSVR._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
@@ -306,16 +307,9 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
         if not squared and not self.dual:
             raise _unsupported("l2", self.loss, self.dual)
         y = np.asarray(y, dtype=np.float64)
-        if not np.isfinite(self.epsilon):
-            raise ValueError(f"epsilon must be finite, not {self.epsilon}")
-        # A tube of negative width adds a constant to the plain loss; squared, it is |r| + |epsilon| squared.
-        if squared and self.epsilon < 0:
-            raise ValueError(
-                f"epsilon must be at least 0 for the squared loss, not {self.epsilon}; for a tube of no width give 0"
-            )
         X, target, cost = _weighted(X, y, sample_weight, self.C)
         solver = _solver(self, squared, context)
-        self._solve(lambda: solver.regress(X, target, cost, max(self.epsilon, 0.0), squared=squared))
+        self._solve(lambda: solver.regress(X, target, cost, self.epsilon, squared=squared))
 
     def _keep(self, solution: LinearSolution) -> None:
         super()._keep(solution)
