@@ -24,12 +24,13 @@ from mercer.expansion import Expansion
 from mercer.kernels import Linear
 from mercer.machines.base import watch
 from mercer.machines.classes import class_factors
+from mercer.machines.progress import linear_line
 from mercer.machines.support import positive_weights
 from mercer.problem import Vector
 from mercer.samples import as_samples
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
-from mercer.solvers.linear import LinearProgress, LinearSolution, LinearSolver, judge_l1
+from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
 from mercer.solvers.smo import SolverInterrupted
 
 
@@ -346,15 +347,7 @@ def _solver(machine: Any, squared: bool, context: Any) -> LinearSolver:
         primal=None if machine.dual == "auto" or not squared else not machine.dual,
         intercept=machine.intercept_scaling if machine.fit_intercept else 0.0,
         seed=seed,
-        progress=watch(machine, context, _line),
-    )
-
-
-def _line(progress: LinearProgress) -> str:
-    """How far a solver has come, for people."""
-    return (
-        f"problem {progress.problem}: {progress.iterations} iterations, violation {progress.violation:.3g}, gap "
-        f"{progress.gap:.3g}, {progress.active} active, {progress.seconds:.1f} s"
+        progress=watch(machine, context, linear_line),
     )
 
 
