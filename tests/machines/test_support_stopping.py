@@ -1,13 +1,15 @@
 """How fits of all support vector machines stop, go on, tell what happens and are interrupted."""
 
 import re
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from mercer import SVC, SVR, NuSVC, OneClassSVM
+from mercer import SVC, SVR, KernelLogistic, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from mercer.kernels import Custom
 from mercer.solvers import SMO, SolverInterrupted
 from tests.interrupt import interrupted
@@ -31,6 +33,19 @@ def test_max_iter_stops_and_warm_start_continues(cls):
     assert machine.certificate_.dual == pytest.approx(full.certificate_.dual, rel=1e-5)
     again = machine.fit(X, y)
     assert np.max(again.n_iter_) <= 0.2 * np.max(full.n_iter_)
+
+
+@pytest.mark.parametrize("cls", [*MACHINES, LinearSVC, LinearSVR, KernelLogistic])
+def test_warnings_are_of_the_line_that_called_fit(cls):
+    X, y = cancer
+    weight = np.where(np.arange(len(y)) < 5, -1.0, 1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cls(max_iter=1, tol=1e-9).fit(X, y, sample_weight=weight)  # here
+    with Path(__file__).open() as lines:
+        here = next(number for number, line in enumerate(lines, 1) if line.endswith("# here\n"))
+    assert [warning.category for warning in caught] == [UserWarning, ConvergenceWarning]
+    assert {(warning.filename, warning.lineno) for warning in caught} == {(__file__, here)}
 
 
 def test_warm_start_of_many_classes():

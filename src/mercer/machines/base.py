@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Self
@@ -146,6 +148,14 @@ def watch(machine: Any, context: Any, line: Callable[[Any], str]) -> Callable[[A
         return tell(machine, context, "solve", line(progress), dataclasses.asdict(progress))
 
     return report
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warns at the line that called us, however many functions of ours and of scikit-learn's lie between."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 class Stages:

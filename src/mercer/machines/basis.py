@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
-from mercer.machines.base import Stages, penalty_of
+from mercer.machines.base import Stages, penalty_of, warn_caller
 from mercer.problem import Vector
 from mercer.samples import Features, Vectors
 from mercer.solvers.lapack import interruptible
@@ -188,12 +187,11 @@ class BasisRidge(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEst
     def _warn(self, certificates: Any) -> None:
         worst = max(certificates, key=lambda certificate: (not certificate.converged, certificate.gap))
         if not worst.converged:
-            warnings.warn(
+            warn_caller(
                 f"after {worst.iterations} iterations the objective, {worst.primal:.6g}, is only known to be within "
                 f"{worst.gap:.3g} of its minimum, more than tol={self.tol:g} asks for; a larger alpha or max_iter, or "
                 "basis functions that are less alike, would help",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def predict(self, X: Any) -> Any:

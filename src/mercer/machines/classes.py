@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, ClassVar, Self
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.gram import Gram
+from mercer.machines.base import warn_caller
 from mercer.machines.probability import coupled, sigmoid
 from mercer.machines.support import Positions, SupportMachine, Training, certificate_of, column, one_each, spread
 from mercer.problem import Problem, Vector
@@ -111,11 +111,10 @@ class SupportClassifier(LabelledMachine):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         if self.probability != "deprecated":
             name = type(self).__name__
-            warnings.warn(
+            warn_caller(
                 "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. "
                 f"Use `CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`",
                 FutureWarning,
-                stacklevel=4,
             )
         if self.strategy == "ovr" and (self.decision_function_shape == "ovo" or self.probability is True):
             raise ValueError(

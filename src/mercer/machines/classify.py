@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from mercer.machines.base import warn_caller
 from mercer.machines.classes import SupportClassifier
 from mercer.machines.support import Positions, Training
 from mercer.problem import Problem, Vector, hinge, nu_hinge
@@ -263,11 +263,10 @@ class NuSVC(SupportClassifier):
         super()._warn(solutions)
         margins = [self._margin(solution)[0] for solution in solutions]
         if min(margins) <= self.tol * 1e-3:
-            warnings.warn(
+            warn_caller(
                 f"The margin is {min(margins):.1e}, next to nothing: these classes overlap so much that no function "
                 f"has a share of margin errors as small as nu={self.nu:g}. Predictions are arbitrary; use a larger nu.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:

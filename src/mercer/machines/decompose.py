@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,7 +21,7 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
-from mercer.machines.base import KernelMachine, Stages, precise, tell
+from mercer.machines.base import KernelMachine, Stages, precise, tell, warn_caller
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 from mercer.solvers import Certificate
@@ -116,11 +115,10 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
 
     def _warn(self, pairs: Eigenpairs) -> None:
         if not pairs.converged:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} stopped after {pairs.iterations} products with a residual of "
                 f"{pairs.residuals.max():.1e} for eigenvalues up to {pairs.values.max():.1e}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=6,
             )
 
     def _eigenpairs(self, operator: Operator, count: int, progress: Watch) -> Eigenpairs:

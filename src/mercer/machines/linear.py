@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
@@ -22,7 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
-from mercer.machines.base import watch
+from mercer.machines.base import warn_caller, watch
 from mercer.machines.classes import class_factors
 from mercer.machines.progress import linear_line
 from mercer.machines.support import positive_weights
@@ -371,4 +370,4 @@ def _report(machine: Any, solution: LinearSolution) -> None:
             "Liblinear failed to converge, increase the number of iterations. (It is mercer's own solver that says so, "
             f"in scikit-learn's words: {reached})"
         )
-    warnings.warn(text, ConvergenceWarning, stacklevel=6)
+    warn_caller(text, ConvergenceWarning)

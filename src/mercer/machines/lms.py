@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -17,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine, precise, tell
+from mercer.machines.base import KernelMachine, precise, tell, warn_caller
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
@@ -159,12 +158,11 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             if descent.iterations >= self.max_iter
             else "was stopped by the rounding of its products"
         )
-        warnings.warn(
+        warn_caller(
             f"{type(self).__name__} {why} before it came within tol={self.tol:g} of the optimum: its objective is "
             f"{unit * worst.primal:.6g}, and may be {unit * worst.gap:.3g} above the least. Give more passes, a larger "
             "tol or alpha, or early_stopping=True.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     def predict(self, X: Any) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -17,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
-from mercer.machines.base import tell
+from mercer.machines.base import tell, warn_caller
 from mercer.machines.classes import checked_labels
 from mercer.samples.base import Array
 from mercer.solvers.perceptron import Positions
@@ -112,12 +111,11 @@ class OnlineClassifier(ClassifierMixin, CallbackSupportMixin):  # type: ignore[m
             stop = tell(self, context, "pass", self._line(), {"mistakes": self._mistakes[-1]})
             if stop or not self._mistakes[-1]:
                 return
-        warnings.warn(
+        warn_caller(
             f"{type(self).__name__} stopped after {self.max_iter} passes (max_iter) with {self._mistakes[-1]} mistakes "
             "in the last: the classes may not be separable, and then it never ends. More passes, another kernel, or a "
             "machine for classes that overlap (SVC, LinearSVC) may do better.",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     def _line(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from mercer.gram import Gram
+from mercer.machines.base import warn_caller
 from mercer.machines.ridge import RidgeMachine
 from mercer.problem import Vector
 from mercer.solvers.cholesky import Factored
@@ -143,7 +143,7 @@ class KernelRidgeCV(RidgeMachine):
             remedy = "mercer.kernels.repair makes the kernel positive semi-definite, and larger alphas outweigh it."
             if len(refused) == len(alphas):
                 raise ValueError(f"{text}; {remedy}")
-            warnings.warn(f"{text}; these were not considered. {remedy}", LinAlgWarning, stacklevel=5)
+            warn_caller(f"{text}; these were not considered. {remedy}", LinAlgWarning)
         if self.alpha_per_target:
             return np.argmin(errors, axis=0)
         return np.full(errors.shape[1], np.argmin(errors.mean(axis=1)))

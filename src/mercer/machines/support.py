@@ -6,7 +6,6 @@ A machine says how its targets are read, which problems they pose and how the so
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -28,7 +27,7 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import KernelMachine, precise, tell, watch
+from mercer.machines.base import KernelMachine, precise, tell, warn_caller, watch
 from mercer.machines.progress import line, summary
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
@@ -329,7 +328,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             )
         else:
             text = f"The solver stopped before it converged: {reached}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        warn_caller(text, ConvergenceWarning)
 
     @property
     def expansion_(self) -> Expansion:
@@ -396,10 +395,9 @@ def positive_weights(sample_weight: Any, n: int) -> Vector:
     if not (weight > 0).any():
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     if (weight < 0).any():
-        warnings.warn(
+        warn_caller(
             f"{int((weight < 0).sum())} samples have a negative weight and are left out, as if it were zero",
             UserWarning,
-            stacklevel=5,
         )
     return weight
 
