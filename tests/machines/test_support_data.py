@@ -119,6 +119,13 @@ def test_a_number_is_the_weight_of_every_sample(cls, weight):
         cls().fit(X, y, sample_weight=np.nan)
 
 
+@pytest.mark.parametrize("cls", [*MACHINES, LinearSVC, LinearSVR])
+def test_the_function_of_a_machine_that_was_not_fitted(cls):
+    with pytest.raises(NotFittedError, match=f"This {cls.__name__} instance is not fitted yet"):
+        cls().expansion_  # noqa: B018
+    assert not hasattr(cls(), "expansion_")
+
+
 def test_parameters_of_kernels_can_be_searched():
     X, y = iris
     search = GridSearchCV(SVC(kernel=Gaussian(1.0)), {"kernel__sigma": [0.5, 2.0], "C": [1.0, 10.0]}, cv=3).fit(X, y)

@@ -194,6 +194,7 @@ class SupportClassifier(LabelledMachine):
     @property
     def expansion_(self) -> Expansion:
         """The fitted functions, one output per problem of two classes."""
+        check_is_fitted(self)
         pairs = self._pairs()
         if not pairs:
             return self._expansion

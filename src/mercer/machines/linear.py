@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
@@ -84,6 +84,7 @@ class LinearMachine(CallbackSupportMixin):  # type: ignore[misc]
     @property
     def expansion_(self) -> Expansion:
         """The fitted function, one output per row of weights."""
+        check_is_fitted(self, "coef_")
         weights = np.atleast_2d(self.coef_)
         coefficients = np.ones(1) if len(weights) == 1 else np.eye(len(weights))
         bias = np.broadcast_to(self.intercept_, len(weights))

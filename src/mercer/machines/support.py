@@ -333,6 +333,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     @property
     def expansion_(self) -> Expansion:
         """The fitted function."""
+        check_is_fitted(self)
         return self._expansion
 
     @property
