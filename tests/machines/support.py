@@ -36,5 +36,16 @@ def small(machine):
     return machine(kernel=Gaussian(2.0), tol=1e-9, **nu), X[:150], y[:150], function
 
 
+def large(machine):
+    """A machine that stops at tol=1e-4, and data beyond one block: solved by working sets, of a matrix in float32."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2600, 4))
+    y = X[:, 0] * X[:, 1] + 0.2 * rng.standard_normal(2600)
+    plain, *_, function = small(machine)
+    if machine is NuSVC:
+        plain.set_params(nu=0.5)  # the classes overlap
+    return plain.set_params(tol=1e-4), X, y if machine in (SVR, NuSVR) else (y > 0).astype(int), function
+
+
 def values(machine, function, X):
     return getattr(machine, function)(X)
