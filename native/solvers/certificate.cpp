@@ -102,6 +102,9 @@ namespace {
 
 constexpr std::size_t kMostPart = 4096, kLeastPart = 512, kPartBytes = std::size_t(4) << 20;
 
+// Samples of so many bytes meet each other all at once, so that every entry is used twice.
+constexpr std::size_t kWholeBytes = 2 * kPartBytes;
+
 std::vector<Index> part(const std::vector<Index>& of, std::size_t from, std::size_t size) {
     return {of.begin() + std::ptrdiff_t(from), of.begin() + std::ptrdiff_t(std::min(of.size(), from + size))};
 }
@@ -150,10 +153,19 @@ void compute(const Gram<double>& exact, const Problem& problem, const double* a,
 } // namespace
 
 void sharpen_support(const Gram<double>& exact, const Problem& problem, const double* a, double* f) {
-    std::vector<Index> where;
+    std::vector<Index> where, support;
+    std::vector<double> weight;
     for (Index p = 0; p < problem.count; ++p)
-        if (a[p] != 0) where.push_back(p);
-    compute(exact, problem, a, where, f);
+        if (a[p] != 0) {
+            where.push_back(p);
+            support.push_back(problem.sample_of(p));
+            weight.push_back(a[p]);
+        }
+    if (where.empty() || where.size() * exact.bytes_each() > kWholeBytes) return compute(exact, problem, a, where, f);
+    std::vector<double> sums(where.size());
+    const auto pairs = exact.between(support, support);
+    symmetric_product(*pairs, Index(where.size()), weight.data(), 1, sums.data());
+    for (std::size_t i = 0; i < where.size(); ++i) f[where[i]] = sums[i];
 }
 
 Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error) {

@@ -26,7 +26,7 @@ constexpr double kNegligible = 0.05;
 
 // Of the objectives: where rounding may have moved them by more, they are computed anew. Both move by the same a'Ea /
 // 2, E being the errors of the matrix, of which this part of the bound times a'a is about five standard deviations.
-constexpr double kClose = 3e-6, kDoubt = 0.03;
+constexpr double kClose = 1e-6, kDoubt = 0.03;
 
 struct Shared {
     std::unique_ptr<Squares<float>> single;
