@@ -181,7 +181,8 @@ void bind_solvers(nb::module_& m) {
         .def_ro("count", &mercer::Progress::count)
         .def_ro("computed", &mercer::Progress::computed);
     nb::class_<Held>(m, "Matrices");
-    m.attr("TINY") = mercer::kTiny; // of so few coefficients, of at most four times as many samples: in double precision
+    m.attr("TINY") =
+        mercer::kTiny; // of so few coefficients, of at most four times as many samples: in double precision
     bind_matrices<float>(m);
     bind_matrices<double>(m);
     m.def(
