@@ -103,7 +103,7 @@ template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
         [](const mercer::python::Rows<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
-           std::optional<Values> scale, double error, std::size_t budget) {
+           std::optional<Values> scale, double error, double lost, std::size_t budget) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = std::make_unique<Held>();
             held->owner = rows.owner;
@@ -113,13 +113,13 @@ template <class S> void bind_matrices(nb::module_& m) {
             if (formula.pair != mercer::Pair::squared_distance) exact.shift = nullptr; // nothing is lost without
             if (std::isfinite(error)) {
                 if (!frame.grid) frame.grid = mercer::useful_grid<float>(source, source, formula, frame);
-                held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error, budget);
+                held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error, budget, lost);
                 budget -= std::min(budget, held->matrices.single->bytes());
             }
             held->matrices.exact = mercer::formula_gram<double>(source, formula, exact, 0.0, budget);
             return held.release();
         },
-        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a, "budget"_a);
+        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a, "lost"_a, "budget"_a);
     m.def(
         "stored_matrices",
         [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix) {

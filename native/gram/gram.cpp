@@ -86,8 +86,9 @@ template <class T, class S> class SelectedPairs final : public Pairs<T> {
 
 template <class T, class S> class FormulaGram final : public Gram<T> {
   public:
-    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error, std::size_t budget)
-        : source_(source), formula_(std::move(formula)), error_(error) {
+    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error, std::size_t budget,
+                double lost)
+        : source_(source), formula_(std::move(formula)), error_(error), lost_(lost) {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
@@ -157,7 +158,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         return diagonal_[std::size_t(i)];
     }
     // Sums over sparse rows run in double precision; only the result is rounded.
-    double error() const override { return layout_.lists ? 0.1 * error_ : error_; }
+    double error() const override { return (layout_.lists ? 0.1 * error_ : error_) + lost_; }
 
   private:
     std::size_t entries() const {
@@ -179,7 +180,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     Form form_;
     Layout layout_;    // of the whole matrix, for all its parts
     bool keep_ = true; // packed columns of the whole
-    double error_;
+    double error_, lost_;
     mutable std::once_flag once_, diagonal_once_;
     mutable std::vector<T> diagonal_;
     mutable std::unique_ptr<Pairs<T>> all_;
@@ -237,19 +238,24 @@ template <class S> class StoredGram final : public Gram<double> {
 
 } // namespace
 
-template <class T, class S> std::unique_ptr<Gram<T>>
-formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error, std::size_t budget) {
-    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error, budget);
+template <class T, class S> std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula,
+                                                                  const Frame& frame, double error, std::size_t budget,
+                                                                  double lost) {
+    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error, budget, lost);
 }
 template <class S>
 std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride) {
     return std::make_unique<StoredGram<S>>(data, size, row_stride, column_stride);
 }
 
-template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t);
-template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t,
+                                                   double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t,
+                                                   double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t,
+                                                    double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t,
+                                                    double);
 template std::unique_ptr<Gram<double>> stored_gram(const float*, Index, Index, Index);
 template std::unique_ptr<Gram<double>> stored_gram(const double*, Index, Index, Index);
 

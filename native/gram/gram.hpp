@@ -32,10 +32,11 @@ template <class T> class Gram {
 
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
 // the source must outlive the result. A grid in the frame must hold in the precision of the matrix. Packed samples are
-// kept if they take at most `budget` bytes; else they are packed whenever they are wanted.
+// kept if they take at most `budget` bytes; else they are packed whenever they are wanted. `error` bounds what the
+// arithmetic of this precision does to an entry, `lost` what the rounding of the samples does.
 template <class T, class S>
 std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error,
-                                      std::size_t budget = std::numeric_limits<std::size_t>::max());
+                                      std::size_t budget = std::numeric_limits<std::size_t>::max(), double lost = 0);
 
 // A matrix that exists: entry (i, j) at data[i * row_stride + j * column_stride].
 template <class S>

@@ -23,7 +23,8 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
 // Computes f again in double precision wherever an error of `error` in every entry of the matrix could change the
 // violation; f is K a in the precision that has this error. Returns how many were.
 Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error);
-// Computes f again in double precision for the coefficients that are not zero, on which the objectives depend.
+// Computes f again in double precision for the coefficients that are not zero: at the optimum the objectives depend on
+// no others.
 void sharpen_support(const Gram<double>& exact, const Problem& problem, const double* a, double* f);
 
 } // namespace mercer

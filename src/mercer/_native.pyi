@@ -224,6 +224,7 @@ def formula_matrices(
     shift: NDArray[np.float64] | None,
     scale: NDArray[np.float64] | None,
     error: float,
+    lost: float,
     budget: int,
 ) -> Matrices: ...
 def stored_matrices(matrix: NDArray[np.floating]) -> Matrices: ...

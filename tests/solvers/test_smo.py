@@ -13,9 +13,11 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed
+from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
+from mercer.samples import as_samples
 from mercer.solvers import SMO, NotSeparableError, SolverInterrupted, certify
+from mercer.solvers.smo import single_error
 
 from ..naive import smo
 
@@ -244,6 +246,24 @@ def test_hard_data_end_within_tol_or_say_so(name, dtype, C):
     assert found.certificate.converged == (found.certificate.violation <= 1e-3)
     assert found.certificate.converged or found.certificate.iterations >= 300_000
     assert ((found.coefficients >= problem.lower) & (found.coefficients <= problem.upper)).all()
+
+
+@pytest.mark.parametrize("base", [0.0, 1e3, 1e6])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian((0.5,) * 20), Laplacian(0.1), Gaussian(1.0) * 3], ids=repr)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_bound_on_what_rounded_samples_lose(kernel, sparse, base):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((80, 20)) + base
+    if sparse:
+        x *= rng.random(x.shape) < 0.1
+    samples = as_samples(sp.csr_array(x)) if sparse else as_samples(x)
+    pairs = kernel.gram(samples).pairs
+    shift = pairs.single_shift()
+    moved = x if sparse or shift is None else x - shift
+    off = np.abs(kernel(moved.astype(np.float32).astype(np.float64)) - kernel(x)).max()
+    lost = single_error(pairs, pairs.lost(shift)) - single_error(pairs, 0.0)
+    assert off <= lost
+    assert lost <= 1e3 * off + 1e-6  # or it would be no use
 
 
 def first_report(n, d, C=1.0, budget=200 * 2**20, grid=False):

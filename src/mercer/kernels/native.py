@@ -102,9 +102,10 @@ class NativePairs(BoundPairs):
         if self.pair not in MOVABLE or self.z.dtype == np.float32:
             return 0.0
         radius = float(np.sqrt(self.z.squares(shift, self.scale).max(initial=0.0)))
-        if isinstance(self.z, SparseVectors) and shift is not None:  # not all of them may be moved
-            radius += float(np.linalg.norm(shift if self.scale is None else shift * self.scale))
         most = np.sqrt(self.z.width) if self.pair == _native.Pair.l1 else 1.0  # |x|_1 <= sqrt(d) |x|_2
+        if isinstance(self.z, SparseVectors):  # rounded before they are moved, if at all, and once more after it
+            centre = 0.0 if shift is None else shift if self.scale is None else shift * self.scale
+            radius, most = radius + float(np.linalg.norm(centre)), 2 * most
         return float(np.finfo(np.float32).eps) * most * radius
 
     def fits_single(self) -> bool:

@@ -381,7 +381,8 @@ def spread(sample_weight: Any, n: int) -> Any:
     >>> spread(2, 3)
     array([2., 2., 2.])
     """
-    return np.full(n, float(sample_weight)) if isinstance(sample_weight, Real) else sample_weight
+    number = sample_weight is not None and np.ndim(sample_weight) == 0
+    return np.full(n, float(sample_weight)) if number else sample_weight
 
 
 def positive_weights(sample_weight: Any, n: int) -> Vector:

@@ -170,12 +170,13 @@ def matrices(gram: Gram, budget: int, *, single: bool) -> _native.Matrices:
     pairs = gram.pairs
     if isinstance(pairs, NativePairs):
         formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
-        shift = pairs.single_shift() if single else pairs.shift()
-        error = single_error(pairs, shift) if single else np.inf
-        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, budget)
+        shift, error, lost = pairs.shift(), np.inf, 0.0
+        if single and pairs.fits_single() and np.isfinite(error := single_error(pairs, 0.0)):
+            shift = pairs.single_shift()
+            lost = single_error(pairs, pairs.lost(shift)) - error
+        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, lost, budget)
     if isinstance(pairs, StoredPairs):
-        whole = np.array_equal(pairs.columns, np.arange(pairs.matrix.shape[1]))
-        return _native.stored_matrices(pairs.matrix if whole else pairs.matrix[:, pairs.columns])
+        return _native.stored_matrices(pairs.matrix if pairs.whole else pairs.matrix[:, pairs.columns])
     if pairs.dear and 8 * len(gram) ** 2 <= DEAR_BYTES:
         return _native.stored_matrices(gram.exact.to_dense())
     diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples), dtype=np.float64)
@@ -197,27 +198,25 @@ class Selections:
         return self.gram.kernel.bind(x, x if same else samples.take(columns))
 
 
-def single_error(pairs: NativePairs, shift: Vector | None) -> float:
-    """A bound on the error of an entry in float32, of samples moved by ``shift``; infinity where none is known."""
+def single_error(pairs: NativePairs, lost: float) -> float:
+    """A bound on the error of an entry in float32 if distances are off by ``lost``; infinity where none is known."""
     Op, Pair = _native.Op, _native.Pair
-    if not pairs.fits_single():
-        return np.inf
     size = float(pairs.largest())
     # The reduction: sums of terms of one sign are accurate relatively, dot products relative to the norms.
     relative = pairs.pair not in (Pair.dot, Pair.squared_distance)
     error = SINGLE * size
-    for op, a, b, _ in pairs.steps:
+    for number, (op, a, b, _) in enumerate(pairs.steps):
         if op == Op.affine:
             error, size = abs(a) * error, abs(a) * size + abs(b)
         elif op == Op.integer:
             with np.errstate(over="ignore"):  # beyond float64 nothing is known
                 error, size = (float(x) for x in (a * np.power(size, a - 1) * error if a else 0.0, np.power(size, a)))
-        elif op == Op.exp and a < 0 and (relative or pairs.rate > 0):
-            # D e^-D is below 1/2; squared distances are repaired where they cancel. What is left is that of rounded
-            # samples: the steepest slope of exp(-a D), or of exp(-a D^2), times what a distance may be off.
+        elif op == Op.exp and a < 0 and (relative or pairs.rate > 0) and not (number and lost):
+            # D e^-D is below 1/2; squared distances are repaired where they cancel. What is lost before counts with the
+            # steepest slope of exp(-a D), or of exp(-a D^2).
             squared = pairs.pair in (Pair.squared_distance, Pair.squared_direct)
             steepest = np.sqrt(2 * abs(a) / np.e) if squared else abs(a)
-            error, size = 2 * SINGLE + float(steepest) * pairs.lost(shift), 1.0
+            error, size = 2 * SINGLE + float(steepest) * lost, 1.0
         elif op == Op.tanh:
             error, size = error + SINGLE, 1.0
         else:
