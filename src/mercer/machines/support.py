@@ -381,7 +381,7 @@ def spread(sample_weight: Any, n: int) -> Any:
     >>> spread(2, 3)
     array([2., 2., 2.])
     """
-    number = sample_weight is not None and np.ndim(sample_weight) == 0
+    number = isinstance(sample_weight, Real) or (isinstance(sample_weight, np.ndarray) and not sample_weight.ndim)
     return np.full(n, float(sample_weight)) if number else sample_weight
 
 
