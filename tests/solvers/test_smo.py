@@ -355,3 +355,9 @@ def test_any_start_is_made_feasible(problem):
 def test_what_a_total_asks_for_is_put_on_the_first_coefficients():
     (begun,) = SMO(max_iter=0).solve(Linear().gram(np.eye(4)), [one_class(np.ones(4), 0.375)])
     np.testing.assert_array_equal(begun.coefficients, [1.0, 0.5, 0.0, 0.0])
+
+
+def test_powers_beyond_float64_are_not_tried_in_float32():
+    gram = Polynomial(400).gram(np.random.default_rng(0).standard_normal((300, 5)) + 3)
+    pairs = gram.pairs
+    assert single_error(pairs, 0.0) == np.inf
