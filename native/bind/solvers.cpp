@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -23,6 +24,13 @@ using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using Changing = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Groups = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The memory of an order of so many rows at the most, checked.
+const Index* checked(const Positions& order, Index rows) {
+    for (std::size_t i = 0; i < order.shape(0); ++i)
+        if (order.data()[i] < 0 || order.data()[i] >= rows) throw std::invalid_argument("an order of other samples");
+    return order.data();
+}
 
 // A matrix whose blocks come from Python: an object with between(rows, columns), which gives one with
 // fill(out, rows, columns).
@@ -103,11 +111,12 @@ template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
         [](const mercer::python::Rows<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
-           std::optional<Values> scale, double error, double lost, std::size_t budget) {
+           std::optional<Values> scale, double error, double lost, std::size_t budget, std::optional<Positions> order) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = std::make_unique<Held>();
-            held->owner = rows.owner;
-            const auto& source = rows.source;
+            held->owner = nb::make_tuple(rows.owner, order);
+            auto source = rows.source;
+            if (order) source.order = checked(*order, source.rows), source.rows = Index(order->shape(0));
             frame.grid = mercer::useful_grid<double>(source, source, formula, frame);
             mercer::Frame exact = frame;
             if (formula.pair != mercer::Pair::squared_distance) exact.shift = nullptr; // nothing is lost without
@@ -119,18 +128,21 @@ template <class S> void bind_matrices(nb::module_& m) {
             held->matrices.exact = mercer::formula_gram<double>(source, formula, exact, 0.0, budget);
             return held.release();
         },
-        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a, "lost"_a, "budget"_a);
+        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a, "lost"_a, "budget"_a, "order"_a.none());
     m.def(
         "stored_matrices",
-        [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix) {
+        [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix, std::optional<Positions> order) {
             if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("the matrix must be square");
             auto held = std::make_unique<Held>();
             held->owner = nb::cast(matrix);
+            std::vector<Index> places(matrix.shape(0));
+            std::iota(places.begin(), places.end(), Index(0));
+            if (order) places.assign(checked(*order, Index(places.size())), order->data() + order->shape(0));
             held->matrices.exact =
-                mercer::stored_gram(matrix.data(), Index(matrix.shape(0)), matrix.stride(0), matrix.stride(1));
+                mercer::stored_gram(matrix.data(), std::move(places), matrix.stride(0), matrix.stride(1));
             return held.release();
         },
-        "matrix"_a.noconvert());
+        "matrix"_a.noconvert(), "order"_a.none());
 }
 
 // A problem with the arrays that hold it, as Python gives it.

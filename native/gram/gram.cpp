@@ -8,48 +8,47 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
-#include <type_traits>
 
 namespace mercer {
 namespace {
 
-// Some rows of a source, copied together to be read in the precision T: dense ones as they are, sparse ones rounded.
+// Some rows of a source, copied together as they are, to be read in the precision T.
 template <class T, class S> struct Selection {
     static constexpr Index kRows = 256;
-    Buffer<S> dense;
-    std::vector<T> values;
+    Buffer<S> memory; // coordinates, or values
     std::vector<std::int32_t> indices;
     std::vector<Index> indptr;
     Source<T> source;
 
     Selection(const Source<S>& from, const std::vector<Index>& rows) {
-        if (!from.sparse()) {
-            Source<S> copy;
-            copy.rows = Index(rows.size());
-            copy.columns = copy.row_stride = from.columns;
-            copy.column_stride = 1;
-            copy.data = dense.reserve(rows.size() * std::size_t(from.columns));
-            parallel((copy.rows + kRows - 1) / kRows, [&](long t) {
-                for (Index r = t * kRows; r < std::min(copy.rows, (t + 1) * kRows); ++r)
-                    from.read(rows[std::size_t(r)], dense.data() + r * from.columns);
-            });
-            if constexpr (std::is_same_v<T, S>)
-                source = copy;
-            else
-                source = converted<T>(copy);
-            return;
-        }
-        source.rows = Index(rows.size());
-        source.columns = from.columns;
+        Source<S> copy;
+        copy.rows = Index(rows.size()), copy.columns = from.columns;
+        if (from.sparse())
+            copy_sparse(from, rows, copy);
+        else
+            copy_dense(from, rows, copy);
+        source = converted<T>(copy);
+    }
+    void copy_dense(const Source<S>& from, const std::vector<Index>& rows, Source<S>& copy) {
+        copy.row_stride = from.columns, copy.column_stride = 1;
+        copy.data = memory.reserve(rows.size() * std::size_t(from.columns));
+        parallel((copy.rows + kRows - 1) / kRows, [&](long t) {
+            for (Index r = t * kRows; r < std::min(copy.rows, (t + 1) * kRows); ++r)
+                from.read(rows[std::size_t(r)], memory.data() + r * from.columns);
+        });
+    }
+    void copy_sparse(const Source<S>& from, const std::vector<Index>& rows, Source<S>& copy) {
+        indptr.reserve(rows.size() + 1);
         indptr.push_back(0);
-        for (Index i : rows) {
-            values.insert(values.end(), from.values + from.indptr[i], from.values + from.indptr[i + 1]);
-            indices.insert(indices.end(), from.indices + from.indptr[i], from.indices + from.indptr[i + 1]);
-            indptr.push_back(Index(values.size()));
+        for (Index i : rows) indptr.push_back(indptr.back() + from.end(i) - from.begin(i));
+        indices.resize(std::size_t(indptr.back()));
+        memory.reserve(indices.size() + 1);
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            const Index first = from.begin(rows[r]), count = indptr[r + 1] - indptr[r];
+            std::copy_n(from.values + first, count, memory.data() + indptr[r]);
+            std::copy_n(from.indices + first, count, indices.data() + indptr[r]);
         }
-        source.values = values.data();
-        source.indices = indices.data();
-        source.indptr = indptr.data();
+        copy.values = memory.data(), copy.indices = indices.data(), copy.indptr = indptr.data();
     }
 };
 
@@ -94,7 +93,10 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
         form_ = form_of<T>(formula_.pair, source.columns, frame_);
         layout_ = best_layout<T>(source_, source_, formula_, frame_);
-        keep_ = layout_.lists || bytes() <= budget;
+        packed_ = packed(true);
+        keep_ = packed_ <= budget;
+        if (!keep_) made_ = packed(false);
+        cost_ = time();
     }
     Index size() const override { return source_.rows; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
@@ -105,32 +107,14 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         std::call_once(once_, [&] {
             Layout layout = layout_;
             layout.keep = keep_;
-            if constexpr (std::is_same_v<T, S>) {
-                all_ = bind(source_, source_, formula_, frame_, layout);
-            } else if (!source_.sparse()) {
-                const Source<T> rows = converted<T>(source_);
-                all_ = bind(rows, rows, formula_, frame_, layout);
-            } else {
-                std::vector<Index> every(static_cast<std::size_t>(size()));
-                std::iota(every.begin(), every.end(), Index(0));
-                all_ = std::make_unique<SelectedPairs<T, S>>(source_, every, every, formula_, frame_, layout);
-            }
+            const Source<T> rows = converted<T>(source_);
+            all_ = bind(rows, rows, formula_, frame_, layout);
         });
         return *all_;
     }
-    // Packed panels or lists, with their panels beside them, and a copy of sparse samples if the precision differs.
-    std::size_t bytes() const override { return copied() + (keep_ ? packed() : 0); }
-    std::size_t bytes_each() const override { return (copied() + packed()) / std::size_t(std::max<Index>(1, size())); }
-    double cost() const override {
-        double width = double(source_.columns);
-        if (source_.sparse() && source_.rows > 0)
-            width = std::min(width, 30.0 * double(source_.indptr[source_.rows]) / double(source_.rows));
-        const bool plain = formula_.pair == Pair::dot || formula_.pair == Pair::squared_distance ||
-                           formula_.pair == Pair::squared_direct;
-        const double single = sizeof(T) / 4.0;
-        const double each = form_ == Form::number ? single * (plain ? 0.021 : 0.084) : 0.006 * bytes_of<T>(form_);
-        return each * width + single * 0.7;
-    }
+    std::size_t bytes() const override { return keep_ ? packed_ : made_; }
+    std::size_t bytes_each() const override { return packed_ / std::size_t(std::max<Index>(1, size())); }
+    double cost() const override { return cost_; }
     // From blocks around it, so that it is the matrix's own to the last bit. The distance of a sample to itself is 0.
     double diagonal(Index i) const override {
         if (distance()) {
@@ -161,13 +145,20 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     double error() const override { return (layout_.lists ? 0.1 * error_ : error_) + lost_; }
 
   private:
-    std::size_t entries() const {
-        return std::size_t(source_.sparse() ? source_.indptr[source_.rows] : size() * source_.columns);
+    // Panels, or lists with panels beside them.
+    std::size_t packed(bool keep) const {
+        if (layout_.lists) return listed_bytes<T>(source_, layout_.panelled, keep);
+        return keep ? std::size_t(size() * source_.columns * bytes_of<T>(form_)) : 0;
     }
-    std::size_t copied() const { return std::is_same_v<T, S> || !source_.sparse() ? 0 : 2 * entries() * sizeof(T); }
-    std::size_t packed() const {
-        if (!layout_.lists) return std::size_t(size() * source_.columns * bytes_of<T>(form_));
-        return 2 * (entries() * sizeof(T) + std::size_t(size() * layout_.panelled) * sizeof(double));
+    double time() const {
+        double width = double(source_.columns);
+        if (source_.sparse() && source_.rows > 0)
+            width = std::min(width, 30.0 * double(source_.stored()) / double(source_.rows));
+        const bool plain = formula_.pair == Pair::dot || formula_.pair == Pair::squared_distance ||
+                           formula_.pair == Pair::squared_direct;
+        const double single = sizeof(T) / 4.0;
+        const double each = form_ == Form::number ? single * (plain ? 0.021 : 0.084) : 0.006 * bytes_of<T>(form_);
+        return each * width + single * 0.7;
     }
     bool distance() const {
         return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct ||
@@ -178,9 +169,10 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     std::vector<double> shift_, scale_;
     Frame frame_;
     Form form_;
-    Layout layout_;    // of the whole matrix, for all its parts
-    bool keep_ = true; // packed columns of the whole
-    double error_, lost_;
+    Layout layout_;                     // of the whole matrix, for all its parts
+    bool keep_ = true;                  // packed columns of the whole, or their lists
+    std::size_t packed_ = 0, made_ = 0; // bytes of what is kept, or of what is made when it is wanted
+    double cost_ = 0, error_, lost_;
     mutable std::once_flag once_, diagonal_once_;
     mutable std::vector<T> diagonal_;
     mutable std::unique_ptr<Pairs<T>> all_;
@@ -212,28 +204,32 @@ template <class S> class StoredPairs final : public Pairs<double> {
 
 template <class S> class StoredGram final : public Gram<double> {
   public:
-    StoredGram(const S* data, Index size, Index row_stride, Index column_stride)
-        : data_(data), size_(size), row_stride_(row_stride), column_stride_(column_stride) {
-        std::vector<Index> every(static_cast<std::size_t>(size));
-        std::iota(every.begin(), every.end(), Index(0));
-        all_ = between(every, every);
-    }
-    Index size() const override { return size_; }
+    StoredGram(const S* data, std::vector<Index> order, Index row_stride, Index column_stride)
+        : data_(data), order_(std::move(order)), row_stride_(row_stride), column_stride_(column_stride),
+          all_(data, row_stride, column_stride, order_, order_) {}
+    Index size() const override { return Index(order_.size()); }
     std::unique_ptr<Pairs<double>> between(const std::vector<Index>& rows,
                                            const std::vector<Index>& columns) const override {
-        return std::make_unique<StoredPairs<S>>(data_, row_stride_, column_stride_, rows, columns);
+        return std::make_unique<StoredPairs<S>>(data_, row_stride_, column_stride_, places(rows), places(columns));
     }
-    const Pairs<double>& all() const override { return *all_; }
-    double diagonal(Index i) const override { return double(data_[i * (row_stride_ + column_stride_)]); }
+    const Pairs<double>& all() const override { return all_; }
+    double diagonal(Index i) const override {
+        return double(data_[order_[std::size_t(i)] * (row_stride_ + column_stride_)]);
+    }
     std::size_t bytes() const override { return 0; }
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return 0.3; }
     double error() const override { return 0; }
 
   private:
+    std::vector<Index> places(std::vector<Index> samples) const {
+        for (Index& i : samples) i = order_[std::size_t(i)];
+        return samples;
+    }
     const S* data_;
-    Index size_, row_stride_, column_stride_;
-    std::unique_ptr<Pairs<double>> all_;
+    std::vector<Index> order_;
+    Index row_stride_, column_stride_;
+    StoredPairs<S> all_;
 };
 
 } // namespace
@@ -243,9 +239,9 @@ template <class T, class S> std::unique_ptr<Gram<T>> formula_gram(const Source<S
                                                                   double lost) {
     return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error, budget, lost);
 }
-template <class S>
-std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride) {
-    return std::make_unique<StoredGram<S>>(data, size, row_stride, column_stride);
+template <class S> std::unique_ptr<Gram<double>> stored_gram(const S* data, std::vector<Index> order, Index row_stride,
+                                                             Index column_stride) {
+    return std::make_unique<StoredGram<S>>(data, std::move(order), row_stride, column_stride);
 }
 
 template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t,
@@ -256,7 +252,7 @@ template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formul
                                                     double);
 template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t,
                                                     double);
-template std::unique_ptr<Gram<double>> stored_gram(const float*, Index, Index, Index);
-template std::unique_ptr<Gram<double>> stored_gram(const double*, Index, Index, Index);
+template std::unique_ptr<Gram<double>> stored_gram(const float*, std::vector<Index>, Index, Index);
+template std::unique_ptr<Gram<double>> stored_gram(const double*, std::vector<Index>, Index, Index);
 
 } // namespace mercer

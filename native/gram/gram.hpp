@@ -38,8 +38,8 @@ template <class T, class S>
 std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error,
                                       std::size_t budget = std::numeric_limits<std::size_t>::max(), double lost = 0);
 
-// A matrix that exists: entry (i, j) at data[i * row_stride + j * column_stride].
-template <class S>
-std::unique_ptr<Gram<double>> stored_gram(const S* data, Index size, Index row_stride, Index column_stride);
+// A matrix that exists: entry (i, j) at data[order[i] * row_stride + order[j] * column_stride].
+template <class S> std::unique_ptr<Gram<double>> stored_gram(const S* data, std::vector<Index> order, Index row_stride,
+                                                             Index column_stride);
 
 } // namespace mercer

@@ -311,12 +311,12 @@ template <class T> class DensePairs final : public Pairs<T> {
             if (copied_) buffer_ = scratch<T>().originals.reserve(std::size_t((pairs.isa_.nr + 1) * pairs.d_));
         }
         const T* x(Index i) {
-            if (!copied_) return pairs_.x_.data + i * pairs_.x_.row_stride;
+            if (!copied_) return pairs_.x_.row(i);
             if (i != row_) copy(pairs_.x_, row_ = i, buffer_);
             return buffer_;
         }
         const T* z(int j) {
-            if (!copied_) return pairs_.z_.data + (first_ + j) * pairs_.z_.row_stride;
+            if (!copied_) return pairs_.z_.row(first_ + j);
             for (; columns_ > 0; --columns_) copy(pairs_.z_, first_ + columns_ - 1, buffer_ + columns_ * pairs_.d_);
             return buffer_ + (j + 1) * pairs_.d_;
         }

@@ -181,7 +181,7 @@ template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen whic
     std::vector<std::uint64_t> bits(static_cast<std::size_t>(count));
     Index total = 0;
     for (Index r = 0; r < count; ++r) {
-        const T* values = source.contiguous() ? source.data + which[r] * source.row_stride : row;
+        const T* values = source.contiguous() ? source.row(which[r]) : row;
         if (values == row) source.read(which[r], row);
         for (Index b = 0; b < seen; ++b) {
             const Index k = (2 * b + 1) * d_ / (2 * seen);

@@ -37,7 +37,7 @@ template <class T, class S>
 Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame) {
     // Sparse rows are written out to be looked at, and packed, so they must not be too long.
     auto affordable = [](const Source<S>& s) {
-        return !s.sparse() || double(s.rows) * double(s.columns) <= 32.0 * double(s.indptr[s.rows]);
+        return !s.sparse() || double(s.rows) * double(s.columns) <= 32.0 * double(s.stored());
     };
     if (formula.pair != Pair::squared_distance || frame.scale || !affordable(x) || !affordable(z)) return {};
     return find_grid<T>(x, z);

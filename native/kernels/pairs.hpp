@@ -46,14 +46,16 @@ struct Layout {
     bool lists = false;              // an inverted index (sparse.cpp) instead of packed panels (dense.cpp)
     std::vector<std::int32_t> place; // with lists: of a coordinate among those that go through panels still, or -1
     Index panelled = 0;              // how many these are
-    bool keep = true;                // without lists: whether packed columns are kept
+    bool keep = true;                // whether packed columns, or their lists, are kept
 };
 // The one that is expected to need the least time in the precision T: lists for sparse data, unless most coordinates
 // are in most samples.
 template <class T, class S>
 Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame);
-// Lists, whatever they cost. The panels beside them take at most five times the memory of the rows given.
+// Lists, whatever they cost. The panels beside them take at most two and a half times the memory of the rows given.
 template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula);
+// What they take for these columns, so many of them in panels: if they are kept, or if they are made when wanted.
+template <class T, class S> std::size_t listed_bytes(const Source<S>& z, Index panelled, bool keep);
 
 // The sources' memory must outlive the result. `x` and `z` may be the same rows. The frame is copied.
 template <class T> std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula,

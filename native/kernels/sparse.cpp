@@ -6,17 +6,22 @@
 #include "kernels/isa.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/pairs.hpp"
+#include "memory/buffer.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <stdexcept>
 
 namespace mercer {
 namespace {
 
-constexpr Index kBlock = 8192; // columns whose sums are kept at a time: 64 KiB
-constexpr Index kRows = 18;    // rows of a task
+constexpr Index kBlock = 8192; // columns whose lists lie together, and whose sums are kept at a time: 64 KiB
+constexpr Index kRows = 18;    // rows of a task, or of a part of it
+constexpr Index kHeight = 128; // rows handed out together
 constexpr Index kPanel = 256;  // rows filled together of a symmetric matrix
 constexpr Index kAhead = 8;    // lists asked for before they are needed
 constexpr Index kTile = 64;    // rows and columns copied together
@@ -25,21 +30,41 @@ constexpr Index kTile = 64;    // rows and columns copied together
 constexpr double kMeet = 1.0, kFinish = 0.5;
 template <class T> constexpr double kDense = sizeof(T) == 4 ? 0.012 : 0.024;
 // Dense panels of popular coordinates take up to so many times the memory of the compressed rows.
-constexpr double kPanels = 5;
+constexpr double kPanels = 2.5;
+// Bytes of lists that are made when they are wanted, or of their heads if these are more.
+constexpr std::size_t kMade = std::size_t(4) << 20;
+
+// The samples that have a coordinate: a range of postings.
+struct List {
+    std::uint32_t begin = 0, end = 0;
+};
+template <class T> struct Posting {
+    std::int32_t row;
+    T value;
+};
+
+// How many columns' lists are made at a time, where they are not kept.
+template <class T, class S> Index made_together(const Source<S>& z) {
+    const std::size_t each = std::size_t(z.stored()) * sizeof(Posting<T>) / std::size_t(std::max<Index>(1, z.rows));
+    const std::size_t most = std::max(kMade, std::size_t(z.columns) * sizeof(List));
+    return std::clamp<Index>(Index(most / (each + 1)), kRows, kBlock);
+}
 
 // How many samples have each coordinate.
 template <class T> std::vector<double> counts(const Source<T>& s) {
     std::vector<double> result(std::size_t(s.columns), 0.0);
-    for (Index p = s.indptr[0]; p < s.indptr[s.rows]; ++p) ++result[s.indices[p]];
+    for (Index i = 0; i < s.rows; ++i)
+        for (Index p = s.begin(i); p < s.end(i); ++p) ++result[s.indices[p]];
     return result;
 }
 
 template <class T> double compressed_bytes(const Source<T>& s) {
-    return double(s.indptr[s.rows]) * (sizeof(T) + sizeof(*s.indices)) + double(s.rows) * sizeof(*s.indptr);
+    return double(s.stored()) * (sizeof(T) + sizeof(*s.indices)) + double(s.rows) * sizeof(*s.indptr);
 }
 
 template <class T> bool same(const Source<T>& x, const Source<T>& z) {
-    return x.indices == z.indices && x.values == z.values && x.rows == z.rows;
+    return x.indices == z.indices && x.values == z.values && x.other == z.other && x.rows == z.rows &&
+           x.order == z.order;
 }
 
 double jensen_shannon(double x, double z) {
@@ -52,31 +77,21 @@ template <class T> class SparsePairs final : public Pairs<T> {
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), place_(layout.place),
           rest_(x.columns - layout.panelled) {
         if (frame.scale) scale_.assign(frame.scale, frame.scale + x.columns);
-        if (formula_.pair == Pair::linf) return;
-        if (layout.panelled > 0) bind_popular(layout.panelled);
-        x_terms_ = terms(x_, popular_x_);
-        z_terms_ = same(x_, z_) ? x_terms_ : terms(z_, popular_z_);
-        const Index blocks = (z.rows + kBlock - 1) / kBlock, d = z.columns;
-        lists_.resize(blocks);
-        postings_.resize(blocks);
-        parallel(blocks, [&](long b) {
-            auto& list = lists_[b];
-            list.assign(std::size_t(d), {});
-            const Index r0 = b * kBlock, r1 = std::min(z_.rows, r0 + kBlock);
-            for (Index p = z_.indptr[r0]; p < z_.indptr[r1]; ++p) ++list[z_.indices[p]].end;
-            Index total = 0;
-            for (Index k = 0; k < d; ++k) { // the lists of popular coordinates are empty
-                const Index size = place_[k] < 0 ? list[k].end : 0;
-                list[k] = {total, total};
-                total += size;
-            }
-            auto& posting = postings_[b];
-            posting.resize(std::size_t(total));
-            for (Index r = r0; r < r1; ++r)
-                for (Index p = z_.indptr[r]; p < z_.indptr[r + 1]; ++p)
-                    if (place_[z_.indices[p]] < 0)
-                        posting[list[z_.indices[p]].end++] = {static_cast<std::int32_t>(r - r0), value(z_, p)};
-        });
+        const Index blocks = (z.rows + kBlock - 1) / kBlock;
+        if (formula_.pair == Pair::linf) {
+            kept_.resize(std::size_t(blocks)); // there is no use for lists
+            return;
+        }
+        if (layout.panelled > 0) bind_popular(layout.panelled, layout.keep);
+        x_terms_ = terms(x_);
+        z_terms_ = same(x_, z_) ? x_terms_ : terms(z_);
+        if (!layout.keep) {
+            width_ = made_together<T>(z);
+            return;
+        }
+        kept_.resize(std::size_t(blocks));
+        parallel(blocks,
+                 [&](long b) { invert(b * kBlock, std::min(z_.rows, (b + 1) * kBlock), kept_[std::size_t(b)]); });
     }
 
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
@@ -87,12 +102,14 @@ template <class T> class SparsePairs final : public Pairs<T> {
     // Panels of rows from their diagonal on; what is left of it is a copy.
     void fill_symmetric(T* out, Index stride) const override {
         const Index n = z_.rows, tiles = (n + kTile - 1) / kTile;
-        Lists remaining = lists_; // from the diagonal on
+        std::vector<Heads> remaining; // from the diagonal on
+        for (const Inverted& block : kept_) remaining.push_back(block.heads);
+        const bool lists = formula_.pair != Pair::linf && !kept_.empty();
         for (Index r = 0; r < n; r += kPanel) {
             const Index height = std::min(kPanel, n - r);
-            fill(nullptr, r, height, r, n, out + r * stride + r, stride, remaining.empty() ? nullptr : &remaining);
-            for (Index i = r; !remaining.empty() && i < r + height; ++i)
-                for (Index p = z_.indptr[i]; p < z_.indptr[i + 1]; ++p)
+            fill(nullptr, r, height, r, n, out + r * stride + r, stride, lists ? &remaining : nullptr);
+            for (Index i = r; lists && i < r + height; ++i)
+                for (Index p = z_.begin(i); p < z_.end(i); ++p)
                     if (place_[z_.indices[p]] < 0) ++remaining[i / kBlock][z_.indices[p]].begin;
         }
         parallel(tiles * tiles, [&](long t) {
@@ -104,63 +121,114 @@ template <class T> class SparsePairs final : public Pairs<T> {
         });
     }
 
+    // As many columns at a time as have their lists together.
+    void stream(const Index* index, Index rows, Index first_column, Index last_column,
+                const typename Pairs<T>::Visit& visit, const typename Pairs<T>::Ready*) const override {
+        static thread_local Buffer<T> memory;
+        for (Index j0 = first_column; j0 < last_column;) {
+            const Index j1 = std::min(last_column, (j0 / width_ + 1) * width_);
+            T* block = memory.reserve(std::size_t(std::min(kHeight, rows) * (j1 - j0)));
+            for (Index r = 0; r < rows; r += kHeight) {
+                const Index count = std::min(kHeight, rows - r);
+                fill(index + r, 0, count, j0, j1, block, j1 - j0);
+                visit(r, count, j0, j1, block, j1 - j0);
+            }
+            j0 = j1;
+        }
+    }
+    Index height(Index) const override { return kHeight; }
+
     // Lists are searched for the first and the last of the columns.
     bool narrow() const override { return false; }
 
   private:
-    struct Posting {
-        std::int32_t row;
-        T value;
+    using Heads = std::vector<List>; // of each coordinate
+    struct Inverted {                // the lists of the columns first .. last - 1, which they count from the first
+        Index first = 0, last = 0;
+        std::uint64_t owner = 0;
+        Heads heads;
+        Buffer<Posting<T>> postings;
     };
-    struct List { // of the samples that have a coordinate: a range of postings
-        Index begin = 0, end = 0;
-    };
-    using Lists = std::vector<std::vector<List>>; // [block][coordinate]
+
+    void invert(Index first, Index last, Inverted& result) const {
+        result.first = first, result.last = last;
+        Heads& heads = result.heads;
+        heads.assign(std::size_t(z_.columns), {});
+        Index stored = 0;
+        for (Index r = first; r < last; ++r) stored += z_.end(r) - z_.begin(r);
+        if (stored > Index(std::numeric_limits<std::uint32_t>::max()))
+            throw std::length_error("more than 4e9 values in the rows of one block of a sparse matrix");
+        for (Index r = first; r < last; ++r)
+            for (Index p = z_.begin(r); p < z_.end(r); ++p) ++heads[z_.indices[p]].end;
+        std::uint32_t total = 0;
+        for (Index k = 0; k < z_.columns; ++k) { // the lists of popular coordinates are empty
+            const std::uint32_t size = place_[k] < 0 ? heads[k].end : 0;
+            heads[k] = {total, total};
+            total += size;
+        }
+        Posting<T>* postings = result.postings.reserve(std::size_t(total) + 1);
+        for (Index r = first; r < last; ++r)
+            for (Index p = z_.begin(r); p < z_.end(r); ++p)
+                if (place_[z_.indices[p]] < 0)
+                    postings[heads[z_.indices[p]].end++] = {static_cast<std::int32_t>(r - first), value(z_, p)};
+    }
+
+    // The lists of these columns, and perhaps more; made in this thread's memory if none are kept.
+    const Inverted& lists(Index first, Index last) const {
+        if (!kept_.empty()) return kept_[std::size_t(first / kBlock)];
+        static thread_local Inverted made;
+        if (made.owner != number_ || made.first != first || made.last != last) {
+            made.owner = 0;
+            invert(first, last, made);
+            made.owner = number_;
+        }
+        return made;
+    }
 
     // `rest`, if not null, is the lists without the columns before first_column, which are searched for otherwise.
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
-              Index stride, const Lists* rest) const {
+              Index stride, const std::vector<Heads>* rest) const {
         if (rows <= 0 || last_column <= first_column) return;
-        const Index b0 = first_column / kBlock, blocks = (last_column - 1) / kBlock - b0 + 1;
-        const Index height = std::max<Index>(1, std::min<Index>(kRows, rows * blocks / (4 * thread_count())));
+        const Index b0 = first_column / width_, blocks = (last_column - 1) / width_ - b0 + 1;
+        // A task that has to make its lists does so for all rows.
+        const Index height =
+            kept_.empty() ? rows : std::max<Index>(1, std::min<Index>(kRows, rows * blocks / (4 * thread_count())));
         const Index groups = (rows + height - 1) / height;
         parallel(groups * blocks, [&](long t) {
-            const Index b = b0 + t % blocks, r0 = (t / blocks) * height, r1 = std::min(rows, r0 + height);
-            const Index start = b * kBlock;
-            const Index j0 = std::max(first_column, start), j1 = std::min(last_column, start + kBlock);
-            double* sums = popular_sums(index ? index + r0 : nullptr, first_row + r0, r1 - r0, j0, j1);
-            for (Index r = r0; r < r1; ++r, sums += popular_ ? j1 - j0 : 0) {
-                if (!popular_) std::fill_n(sums, j1 - j0, 0.0); // the same row of sums, which stays in the cache
-                const Index i = index ? index[r] : first_row + r;
-                T* target = out + r * stride + (j0 - first_column);
-                reduce(i, b, j0, j1, sums, target, rest ? (*rest)[b].data() : nullptr);
-                isa_.apply(formula_.steps.data(), formula_.steps.data() + formula_.steps.size(), target,
-                           std::size_t(j1 - j0));
+            const Index b = b0 + t % blocks, first = (t / blocks) * height, last = std::min(rows, first + height);
+            const Index j0 = std::max(first_column, b * width_), j1 = std::min(last_column, (b + 1) * width_);
+            const Inverted& columns = lists(j0, j1);
+            for (Index r0 = first; r0 < last; r0 += kRows) {
+                const Index r1 = std::min(last, r0 + kRows);
+                double* sums = popular_sums(index ? index + r0 : nullptr, first_row + r0, r1 - r0, j0, j1);
+                for (Index r = r0; r < r1; ++r, sums += popular_ ? j1 - j0 : 0) {
+                    if (!popular_) std::fill_n(sums, j1 - j0, 0.0); // the same row of sums, which stays in the cache
+                    const Index i = index ? index[r] : first_row + r;
+                    T* target = out + r * stride + (j0 - first_column);
+                    reduce(i, columns, j0, j1, sums, target, rest ? (*rest)[std::size_t(b)].data() : nullptr);
+                    isa_.apply(formula_.steps.data(), formula_.steps.data() + formula_.steps.size(), target,
+                               std::size_t(j1 - j0));
+                }
             }
         });
     }
 
     bool squares() const { return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct; }
 
-    // Copies the popular coordinates of both sides into dense arrays and binds those.
-    void bind_popular(Index popular) {
-        auto copy = [&](const Source<T>& s, std::vector<double>& memory) {
-            memory.assign(std::size_t(s.rows * popular), 0.0);
-            for (Index i = 0; i < s.rows; ++i)
-                for (Index p = s.indptr[i]; p < s.indptr[i + 1]; ++p)
-                    if (place_[s.indices[p]] >= 0) memory[i * popular + place_[s.indices[p]]] = value(s, p);
-        };
-        copy(x_, popular_x_);
-        const bool one = same(x_, z_);
-        if (!one) copy(z_, popular_z_);
-        popular_ = bind_dense(dense(popular_x_, x_.rows), dense(one ? popular_x_ : popular_z_, z_.rows),
-                              Formula{squares() ? Pair::dot : formula_.pair, {}, 0.0}, Frame{});
+    void bind_popular(Index popular, bool keep) {
+        popular_scale_.resize(scale_.empty() ? 0 : std::size_t(popular));
+        for (std::size_t k = 0; k < scale_.size(); ++k)
+            if (place_[k] >= 0) popular_scale_[std::size_t(place_[k])] = scale_[k];
+        popular_ = bind_dense(popular_of(x_), popular_of(z_), Formula{squares() ? Pair::dot : formula_.pair, {}, 0.0},
+                              frame_of_popular(), keep);
     }
-    Source<double> dense(const std::vector<double>& memory, Index rows) const {
-        Source<double> source;
-        source.rows = rows, source.columns = source.row_stride = x_.columns - rest_;
-        source.data = memory.data(), source.column_stride = 1;
-        return source;
+    Frame frame_of_popular() const { return {nullptr, popular_scale_.empty() ? nullptr : popular_scale_.data()}; }
+    // The popular coordinates of these samples alone.
+    Source<double> popular_of(const Source<T>& samples) const {
+        Source<double> result = converted<double>(samples);
+        result.columns = x_.columns - rest_;
+        result.place = place_.data();
+        return result;
     }
 
     // The sums over popular coordinates, if any, for some rows and the columns j0 .. j1 - 1, in this thread's memory.
@@ -172,17 +240,17 @@ template <class T> class SparsePairs final : public Pairs<T> {
     }
 
     T value(const Source<T>& s, Index p) const {
-        return scale_.empty() ? s.values[p] : T(double(s.values[p]) * scale_[s.indices[p]]);
+        return scale_.empty() ? s.value(p) : T(double(s.value(p)) * scale_[s.indices[p]]);
     }
 
     // What each sample adds to the reduction on its own; its square as the sum of the products with itself in the very
     // order of the others, so that its distance to itself is exactly zero.
-    std::vector<double> terms(const Source<T>& s, const std::vector<double>& popular) const {
+    std::vector<double> terms(const Source<T>& s) const {
         std::vector<double> result(std::size_t(s.rows), 0.0);
         if (formula_.pair == Pair::dot) return result;
-        if (popular_ && squares()) add_own_products(dense(popular, s.rows), result);
+        if (popular_ && squares()) add_own_products(popular_of(s), result);
         for (Index i = 0; i < s.rows; ++i)
-            for (Index p = s.indptr[i]; p < s.indptr[i + 1]; ++p) {
+            for (Index p = s.begin(i); p < s.end(i); ++p) {
                 const double v = value(s, p);
                 if (place_[s.indices[p]] >= 0) continue;
                 switch (formula_.pair) {
@@ -197,8 +265,8 @@ template <class T> class SparsePairs final : public Pairs<T> {
         return result;
     }
 
-    static void add_own_products(const Source<double>& samples, std::vector<double>& result) {
-        const auto pairs = bind_dense(samples, samples, Formula{Pair::dot, {}, 0.0}, Frame{});
+    void add_own_products(const Source<double>& samples, std::vector<double>& result) const {
+        const auto pairs = bind_dense(samples, samples, Formula{Pair::dot, {}, 0.0}, frame_of_popular(), false);
         parallel((samples.rows + kRows - 1) / kRows, [&](long t) {
             const Index first = t * kRows, count = std::min(kRows, samples.rows - first);
             double block[kRows * kRows];
@@ -207,25 +275,26 @@ template <class T> class SparsePairs final : public Pairs<T> {
         });
     }
 
-    template <class F> static void scatter(const Posting* from, const Posting* to, double* sums, F common) {
+    template <class F> static void scatter(const Posting<T>* from, const Posting<T>* to, double* sums, F common) {
         for (; from != to; ++from) sums[from->row] += common(double(from->value));
     }
 
-    // Adds the sums over common coordinates of row i with the columns first .. last - 1 of block b.
-    void common(Index i, Index b, Index first, Index last, double* sums, const List* rest) const {
-        const Posting* posting = postings_[b].data();
+    // Adds the sums over common coordinates of row i with the columns j0 .. j1 - 1, which are among those of the lists.
+    void common(Index i, const Inverted& columns, Index j0, Index j1, double* sums, const List* rest) const {
+        const Posting<T>* posting = columns.postings.data();
+        const Index first = j0 - columns.first, last = j1 - columns.first;
         sums -= first;
-        const List* lists = rest ? rest : lists_[b].data();
-        const bool whole = rest || (first == 0 && last == std::min(kBlock, z_.rows - b * kBlock));
-        const Index end = x_.indptr[i + 1];
-        for (Index p = x_.indptr[i]; p < end; ++p) {
+        const List* lists = rest ? rest : columns.heads.data();
+        const bool whole = rest || (j0 == columns.first && j1 == columns.last);
+        const Index end = x_.end(i);
+        for (Index p = x_.begin(i); p < end; ++p) {
             if (p + 2 * kAhead < end) __builtin_prefetch(lists + x_.indices[p + 2 * kAhead]);
             if (p + kAhead < end) __builtin_prefetch(posting + lists[x_.indices[p + kAhead]].begin);
             const List list = lists[x_.indices[p]];
-            const Posting *from = posting + list.begin, *to = posting + list.end;
+            const Posting<T>*from = posting + list.begin, *to = posting + list.end;
             if (from == to) continue;
             if (!whole) { // lists are in order
-                auto before = [](const Posting& p, Index row) { return p.row < row; };
+                auto before = [](const Posting<T>& p, Index row) { return p.row < row; };
                 from = std::lower_bound(from, to, first, before);
                 to = std::lower_bound(from, to, last, before);
             }
@@ -249,8 +318,8 @@ template <class T> class SparsePairs final : public Pairs<T> {
 
     // Visits every coordinate that x_i or z_j has, in order.
     template <class F> void merge(Index i, Index j, F visit) const {
-        Index p = x_.indptr[i], q = z_.indptr[j];
-        const Index p1 = x_.indptr[i + 1], q1 = z_.indptr[j + 1];
+        Index p = x_.begin(i), q = z_.begin(j);
+        const Index p1 = x_.end(i), q1 = z_.end(j);
         while (p < p1 || q < q1) {
             const std::int32_t a = p < p1 ? x_.indices[p] : std::numeric_limits<std::int32_t>::max();
             const std::int32_t c = q < q1 ? z_.indices[q] : std::numeric_limits<std::int32_t>::max();
@@ -260,7 +329,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
         }
     }
 
-    void reduce(Index i, Index b, Index j0, Index j1, double* sums, T* out, const List* rest) const {
+    void reduce(Index i, const Inverted& columns, Index j0, Index j1, double* sums, T* out, const List* rest) const {
         if (formula_.pair == Pair::linf) {
             for (Index j = j0; j < j1; ++j) {
                 double most = 0;
@@ -269,7 +338,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
             }
             return;
         }
-        common(i, b, j0 - b * kBlock, j1 - b * kBlock, sums, rest);
+        common(i, columns, j0, j1, sums, rest);
         const double term = x_terms_[i];
         const double* terms = z_terms_.data() + j0;
         const Index n = j1 - j0;
@@ -319,10 +388,17 @@ template <class T> class SparsePairs final : public Pairs<T> {
     std::vector<double> x_terms_, z_terms_;
     std::vector<std::int32_t> place_; // among the popular coordinates, or -1
     Index rest_;                      // coordinates that are not popular
-    std::vector<double> popular_x_, popular_z_;
+    std::vector<double> popular_scale_;
     std::unique_ptr<Pairs<double>> popular_;
-    Lists lists_;
-    std::vector<std::vector<Posting>> postings_;
+    std::vector<Inverted> kept_; // block by block; empty: they are made when they are wanted
+    Index width_ = kBlock;       // of a block, or of what is made
+    std::uint64_t number_ = next_number();
+
+    // What tells the lists of one object from those of another in the memory of a thread.
+    static std::uint64_t next_number() {
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
+    }
 };
 
 // How many pairs have each coordinate in common.
@@ -340,8 +416,8 @@ template <class S> Layout lists_of(const Source<S>& x, const Source<S>& z, const
     std::vector<Index> popular;
     for (Index k = 0; k < Index(met.size()); ++k)
         if (kMeet * met[k] > kDense<double> * pairs) popular.push_back(k);
-    // Samples are copied and then packed, those of x a strip at a time; but the choice is to be the same for z and x.
-    const double each = 2 * sizeof(double) * (double(z.rows) + (one ? 0.0 : double(x.rows)));
+    // The rows are packed a strip at a time; but the choice is to be the same for z and x.
+    const double each = sizeof(double) * (double(z.rows) + (one ? 0.0 : double(x.rows)));
     const double most = kPanels * (compressed_bytes(z) + (one ? 0.0 : compressed_bytes(x))) / each;
     if (double(popular.size()) > most) { // those that save most
         std::stable_sort(popular.begin(), popular.end(), [&](Index a, Index b) { return met[a] > met[b]; });
@@ -357,6 +433,14 @@ template <class S> Layout lists_of(const Source<S>& x, const Source<S>& z, const
 // The largest difference is found by merging: nothing is in panels then.
 template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula) {
     return lists_of(x, z, formula.pair == Pair::linf ? std::vector<double>{} : meetings(x, z));
+}
+
+template <class T, class S> std::size_t listed_bytes(const Source<S>& z, Index panelled, bool keep) {
+    const auto heads = std::size_t(z.columns) * sizeof(List), entries = std::size_t(z.stored());
+    const std::size_t all = entries * sizeof(Posting<T>);
+    if (!keep) return 2 * (heads + std::min(all, std::max(kMade, heads))); // of two threads
+    const auto blocks = std::size_t((z.rows + kBlock - 1) / kBlock);
+    return all + blocks * heads + std::size_t(z.rows * panelled) * sizeof(double);
 }
 
 template <class T, class S>
@@ -393,6 +477,10 @@ template Layout best_layout<float>(const Source<double>&, const Source<double>&,
 template Layout best_layout<double>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
 template Layout best_layout<double>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
 template Layout listed_layout(const Source<float>&, const Source<float>&, const Formula&);
+template std::size_t listed_bytes<float>(const Source<float>&, Index, bool);
+template std::size_t listed_bytes<float>(const Source<double>&, Index, bool);
+template std::size_t listed_bytes<double>(const Source<float>&, Index, bool);
+template std::size_t listed_bytes<double>(const Source<double>&, Index, bool);
 template Layout listed_layout(const Source<double>&, const Source<double>&, const Formula&);
 template std::unique_ptr<Pairs<float>> bind(const Source<float>&, const Source<float>&, Formula, const Frame&,
                                             const Layout&);

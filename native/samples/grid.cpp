@@ -45,7 +45,7 @@ template <class T, class S> Places places(const Source<S>& source, double origin
         W least = 0, most = 0, error = 0;
         const W low = W(origin), inverse = W(1 / step);
         for (Index i = t * kRows; i < std::min(source.rows, (t + 1) * kRows) && !off; ++i) {
-            const S* row = source.contiguous() ? source.data + i * source.row_stride : memory.data();
+            const S* row = source.contiguous() ? source.row(i) : memory.data();
             if (!source.contiguous()) source.read(i, memory.data());
             for (Index c = 0; c < source.columns; ++c) {
                 const W k = (W(row[c]) - low) * inverse, whole = (k + kRound) - kRound, away = std::abs(k - whole);
@@ -79,7 +79,8 @@ template <class S> int common_place(const Source<S>& source, const Grid& grid) {
 } // namespace
 
 template <class T, class S> Grid find_grid(const Source<S>& x, const Source<S>& z) {
-    const bool same = x.data == z.data && x.values == z.values && x.rows == z.rows && x.row_stride == z.row_stride;
+    const bool same = x.data == z.data && x.values == z.values && x.rows == z.rows && x.row_stride == z.row_stride &&
+                      x.order == z.order;
     std::vector<double> values;
     add_distinct(x, values);
     if (!same) add_distinct(z, values);

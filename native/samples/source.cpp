@@ -20,13 +20,13 @@ template <class F> double sum_of_squares(Index count, F value) {
 template <class T> double square(const Source<T>& source, const Frame& frame, Index i) {
     const double *shift = frame.shift, *scale = frame.scale;
     if (source.sparse()) {
-        const Index first = source.indptr[i];
+        const Index first = source.begin(i);
         const T* values = source.values + first;
         const std::int32_t* at = source.indices + first;
-        return sum_of_squares(source.indptr[i + 1] - first,
+        return sum_of_squares(source.end(i) - first,
                               [&](Index k) { return double(values[k]) * (scale ? scale[at[k]] : 1.0); });
     }
-    const T* x = source.data + i * source.row_stride;
+    const T* x = source.row(i);
     const Index step = source.column_stride;
     if (scale)
         return sum_of_squares(source.columns,

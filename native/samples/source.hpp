@@ -1,5 +1,5 @@
-// Rows of vectors as they lie in the caller's memory: a strided dense array, which may be of another precision than
-// they are read in, or compressed sparse rows.
+// Rows of vectors as they lie in the caller's memory: a strided dense array or compressed sparse rows, which may be of
+// another precision than they are read in, and in another order.
 #pragma once
 
 #include <algorithm>
@@ -14,20 +14,36 @@ using Index = std::int64_t;
 template <class T> struct Source {
     Index rows = 0;
     Index columns = 0;
+    // Row i of these is row order[i] of the memory, which may have others; null if it is row i.
+    const Index* order = nullptr;
     // Dense: element (i, k) at data[i * row_stride + k * column_stride].
     const T* data = nullptr;
     Index row_stride = 0;
     Index column_stride = 0;
-    // Dense, but of the other precision: elements lie in the same way here instead.
-    using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
-    const Other* other = nullptr;
-    // Sparse: row i holds values[indptr[i] .. indptr[i+1]) at sorted, distinct columns `indices`.
+    // Sparse: row i holds values[indptr[i] .. indptr[i+1]) at sorted, distinct coordinates `indices`. Coordinate k is
+    // column k or, if places are given, place[k], and is left out where that is -1.
     const T* values = nullptr;
     const std::int32_t* indices = nullptr;
     const Index* indptr = nullptr;
+    const std::int32_t* place = nullptr;
+    // Of the other precision: elements, or values, lie in the same way here instead.
+    using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
+    const Other* other = nullptr;
 
     bool sparse() const { return indptr != nullptr; }
     bool contiguous() const { return !sparse() && !other && column_stride == 1; }
+    Index at(Index i) const { return order ? order[i] : i; }
+    const T* row(Index i) const { return data + at(i) * row_stride; } // dense, and not of the other precision
+    // Sparse: row i holds the values from begin(i) on, and before end(i); all rows so many.
+    Index begin(Index i) const { return indptr[at(i)]; }
+    Index end(Index i) const { return indptr[at(i) + 1]; }
+    T value(Index p) const { return other ? T(other[p]) : values[p]; }
+    Index stored() const {
+        if (!order) return indptr[rows] - indptr[0];
+        Index sum = 0;
+        for (Index i = 0; i < rows; ++i) sum += end(i) - begin(i);
+        return sum;
+    }
 
     // Copies row i, zeros included, into buffer[0 .. columns).
     void read(Index i, T* buffer) const {
@@ -38,15 +54,17 @@ template <class T> struct Source {
     template <class F, class Out> void read(Index i, Out* buffer, F f) const {
         if (sparse()) {
             for (Index k = 0; k < columns; ++k) buffer[k] = f(k, T(0));
-            for (Index p = indptr[i]; p < indptr[i + 1]; ++p) buffer[indices[p]] = f(indices[p], values[p]);
-        } else if (other) {
-            copy(other + i * row_stride, buffer, f);
+            other ? scatter(i, other, buffer, f) : scatter(i, values, buffer, f);
         } else {
-            copy(data + i * row_stride, buffer, f);
+            other ? copy(other + at(i) * row_stride, buffer, f) : copy(row(i), buffer, f);
         }
     }
 
   private:
+    template <class S, class F, class Out> void scatter(Index i, const S* from, Out* buffer, F f) const {
+        for (Index p = begin(i); p < end(i); ++p)
+            if (const Index k = place ? place[indices[p]] : indices[p]; k >= 0) buffer[k] = f(k, from[p]);
+    }
     template <class S, class F, class Out> void copy(const S* row, Out* buffer, F f) const {
         if (column_stride == 1)
             for (Index k = 0; k < columns; ++k) buffer[k] = f(k, row[k]);
@@ -55,13 +73,19 @@ template <class T> struct Source {
     }
 };
 
-// The same dense rows, to be read in the other precision.
-template <class T> Source<T> converted(const Source<typename Source<T>::Other>& from) {
-    Source<T> result;
-    result.rows = from.rows, result.columns = from.columns;
-    result.row_stride = from.row_stride, result.column_stride = from.column_stride;
-    result.other = from.data;
-    return result;
+// The same rows, to be read in the precision T.
+template <class T, class S> Source<T> converted(const Source<S>& from) {
+    if constexpr (std::is_same_v<T, S>) {
+        return from;
+    } else {
+        Source<T> result;
+        result.rows = from.rows, result.columns = from.columns, result.order = from.order;
+        result.row_stride = from.row_stride, result.column_stride = from.column_stride;
+        result.indices = from.indices, result.indptr = from.indptr, result.place = from.place;
+        (from.sparse() ? result.values : result.data) = from.other;
+        result.other = from.sparse() ? from.values : from.data;
+        return result;
+    }
 }
 
 // All coordinates of all samples are origin + step * k with k among 0 .. 255: bytes, as pixels and counts are.

@@ -16,8 +16,8 @@ namespace mercer {
 namespace {
 
 // The cost model. A problem of up to kWhole coefficients is its own working set; a larger one gets working sets of
-// kSmall, or of the number of free coefficients, up to kLarge.
-constexpr Index kSmall = 1024, kLarge = 2048;
+// kSmall, or of the number of free coefficients, up to kLarge; of less, but kLeast, where there is no room for them.
+constexpr Index kSmall = 1024, kLarge = 2048, kLeast = 256;
 
 // One in so many.
 constexpr Index kMany = 8;
@@ -44,10 +44,31 @@ constexpr std::size_t kEach = (7 + 8 + 4) * sizeof(double);
 // The samples of a working set are copied and packed twice, as rows and as columns; the copy may be of twice the width.
 constexpr std::size_t kCopies = 4;
 
+// The entries of its square that a working set of this problem takes, and the bytes of its samples, each.
+template <class T> double blocks(const Gram<T>& gram, const Problem& problem) {
+    return problem.count > kWhole && gram.cost() > kGather ? 2 : 1; // a part that is gathered, the rest computed apart
+}
+template <class T> double copies(const Gram<T>& gram) { return double(kCopies * gram.bytes_each()); }
+
+// Bytes for a problem with working sets of so many, beside the packed samples and the rows it keeps.
+template <class T> std::size_t taken(const Gram<T>& gram, const Problem& problem, Index working) {
+    const auto size = double(std::min(problem.count, working));
+    return std::size_t(size * (blocks(gram, problem) * sizeof(T) * size + copies(gram))) +
+           std::size_t(problem.count) * kEach;
+}
+
 // Of the budget, what is left for rows after the packed samples and all that a problem takes.
-template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
-    const std::size_t taken = gram.bytes() + taken_for(gram, problem);
-    return budget > taken ? budget - taken : 0;
+template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, Index working, std::size_t budget) {
+    const std::size_t used = gram.bytes() + taken(gram, problem, working);
+    return budget > used ? budget - used : 0;
+}
+
+// The largest working set that there is room for.
+template <class T> Index largest(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
+    const auto room = double(left(gram, problem, 0, budget));
+    const double square = blocks(gram, problem) * sizeof(T), half = copies(gram) / (2 * square);
+    const double size = std::sqrt(half * half + room / square) - half;
+    return std::clamp(Index(size) / kScanUnit * kScanUnit, kLeast, kLarge);
 }
 
 // Whether a coefficient may grow for ever; then the solver looks at all of them together, to see whether they do.
@@ -61,8 +82,9 @@ template <class T> class Decomposition {
     Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
         : gram_(gram), problem_(problem), total_(total), settings_(settings),
-          rows_(gram, problem, squares, left(gram, problem, settings.budget)), a_(a), number_(number),
-          f_(std::size_t(rows_.size()), 0.0), working_(problem.count <= kWhole ? problem.count : kSmall) {
+          largest_(largest(gram, problem, settings.budget)), whole_(problem.count <= std::min(kWhole, largest_)),
+          rows_(gram, problem, squares, left(gram, problem, largest_, settings.budget)), a_(a), number_(number),
+          f_(std::size_t(rows_.size()), 0.0), working_(whole_ ? problem.count : std::min(kSmall, largest_)) {
         // What is left for rows may depend on the number of threads, if each has a problem; the steps must not.
         vast_ = !settings.together && problem.count > std::max(settings.vast, kWhole) && rows_.capacity() == 0 &&
                 gram.cost() < kDear;
@@ -94,7 +116,6 @@ template <class T> class Decomposition {
 
     void run() {
         const auto column = [&](Index p) { return rows_.column(p); };
-        const bool whole = problem_.count <= kWhole;
         const double tol = (sizeof(T) == 4 ? 0.9 : 1.0) * settings_.tol;
         double best = std::numeric_limits<double>::infinity();
         Index since = 0;
@@ -110,16 +131,16 @@ template <class T> class Decomposition {
             // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved;
             // or, in single precision, though much time is spent on them, as double precision can go on from there.
             if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
-            if (since > (whole ? 20 : 500)) return done(Status::stalled);
-            const std::vector<Index>& working = choose(whole);
+            if (since > (whole_ ? 20 : 500 * std::max<Index>(1, kSmall / largest_))) return done(Status::stalled);
+            const std::vector<Index>& working = choose();
             Index limit = most - solved_.steps;
             if (!active_) limit = std::min(limit, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
             Outcome outcome;
             std::exception_ptr interrupted;
-            const Status status = minimise(working, whole, tol, limit, outcome, interrupted);
+            const Status status = minimise(working, tol, limit, outcome, interrupted);
             solved_.steps += outcome.steps;
             since += sizeof(T) == 4 || outcome.steps < limit;
-            const bool moved = commit(whole, working);
+            const bool moved = commit(working);
             if (interrupted) std::rethrow_exception(interrupted);
             if (status == Status::stopped) return done(Status::stopped);
             if (outcome.unbounded || endless()) return done(Status::unbounded);
@@ -153,9 +174,9 @@ template <class T> class Decomposition {
 
     void done(Status status) { solved_.status = status; }
 
-    const std::vector<Index>& choose(bool whole) {
-        if (whole && !everything_.empty()) return everything_;
-        if (whole) {
+    const std::vector<Index>& choose() {
+        if (whole_ && !everything_.empty()) return everything_;
+        if (whole_) {
             everything_.resize(std::size_t(problem_.count));
             std::iota(everything_.begin(), everything_.end(), Index(0));
         }
@@ -163,9 +184,9 @@ template <class T> class Decomposition {
         for (Index p = 0; p < problem_.count; ++p)
             free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
         const Index part = std::max({problem_.count / kActive, kPerFree * free, settings_.vast / kPart});
-        active_ = vast_ && 2 * part < problem_.count && own(part) <= left(gram_, problem_, settings_.budget);
-        const Index size = active_ ? part : std::clamp(free, kSmall, kLarge);
-        const std::vector<Index>& working = whole ? everything_ : selection_.next(problem_, a_, slopes_, size);
+        active_ = vast_ && 2 * part < problem_.count && own(part) <= left(gram_, problem_, largest_, settings_.budget);
+        const Index size = active_ ? part : std::min(std::max(free, kSmall), largest_);
+        const std::vector<Index>& working = whole_ ? everything_ : selection_.next(problem_, a_, slopes_, size);
         working_ = Index(working.size());
         if (active_) return working;
         std::vector<Index> columns(working.size());
@@ -173,7 +194,7 @@ template <class T> class Decomposition {
         std::vector<double> diagonal(working.size());
         for (std::size_t i = 0; i < working.size(); ++i) diagonal[i] = rows_.diagonal(columns[i]);
         block_.choose(problem_, working, diagonal);
-        if (whole && rows_.size() == problem_.count)
+        if (whole_ && rows_.size() == problem_.count)
             block_.fetch_with([&](const std::vector<Index>& which, const std::vector<T*>& rows) {
                 // Once many rows have been wanted, the rest come too, by all threads; but not where each has its own
                 // problem to solve.
@@ -190,7 +211,7 @@ template <class T> class Decomposition {
     }
 
     // Minimises over the working set, into after_.
-    Status minimise(const std::vector<Index>& working, bool whole, double tol, Index limit, Outcome& outcome,
+    Status minimise(const std::vector<Index>& working, double tol, Index limit, Outcome& outcome,
                     std::exception_ptr& interrupted) {
         std::vector<double> a(working.size()), s(working.size());
         for (std::size_t i = 0; i < working.size(); ++i)
@@ -200,13 +221,13 @@ template <class T> class Decomposition {
         for (double slope : s) largest = std::max(largest, std::abs(slope));
         const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
         const double share = (active_ ? kShrunk : 0.1) * slopes_.violation;
-        const double enough = whole ? (sizeof(T) == 8 && problem_.count <= kTiny ? kFiner : 0.9) : 0.5;
-        const double inner = std::max({noise, enough * tol, whole ? 0.0 : share});
+        const double enough = whole_ ? (sizeof(T) == 8 && problem_.count <= kTiny ? kFiner : 0.9) : 0.5;
+        const double inner = std::max({noise, enough * tol, whole_ ? 0.0 : share});
         if (active_) return minimise_part(working, std::move(a), inner, limit, outcome);
         try {
             block_.solve(a, s, inner, limit, outcome);
         } catch (const Interrupted&) {
-            if (!whole) throw;
+            if (!whole_) throw;
             interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
         }
         after_ = block_.a();
@@ -243,7 +264,7 @@ template <class T> class Decomposition {
     }
 
     // Takes the coefficients found and corrects f; both or neither. Says whether any is new.
-    bool commit(bool whole, const std::vector<Index>& working) {
+    bool commit(const std::vector<Index>& working) {
         std::vector<Index> moved;
         std::vector<double> delta;
         for (std::size_t i = 0; i < working.size(); ++i)
@@ -254,7 +275,7 @@ template <class T> class Decomposition {
         if (moved.empty()) return false;
         backup_ = f_;
         try {
-            if (whole)
+            if (whole_)
                 update_whole(moved, delta);
             else
                 update(moved, delta);
@@ -317,6 +338,8 @@ template <class T> class Decomposition {
     const Problem& problem_;
     const double* total_;
     const Settings& settings_;
+    Index largest_; // working set
+    bool whole_;    // whether that is all coefficients
     Rows<T> rows_;
     double* a_;
     Index number_;
@@ -338,10 +361,7 @@ template <class T> class Decomposition {
 } // namespace
 
 template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem) {
-    const auto largest = std::size_t(std::min(problem.count, kLarge)); // working set
-    const std::size_t block = largest * largest * sizeof(T);
-    const bool gathers = problem.count > kWhole && gram.cost() > kGather; // and computes the rest of a block apart
-    return kCopies * gram.bytes_each() * largest + (gathers ? 2 : 1) * block + std::size_t(problem.count) * kEach;
+    return taken(gram, problem, kLarge);
 }
 
 template std::size_t taken_for(const Gram<float>&, const Problem&);

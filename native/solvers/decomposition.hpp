@@ -62,7 +62,7 @@ struct Solved {
     }
 };
 
-// The bytes that decompose() takes for a problem, beside the packed samples and the rows it keeps.
+// The bytes that decompose() takes for a problem, beside the packed samples and the rows it keeps, if it may.
 template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem);
 
 // squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each

@@ -32,6 +32,14 @@ static std::vector<Index> every(Index n) {
     return result;
 }
 
+// The matrix of some samples, in this order.
+static std::vector<double> ordered(const std::vector<double>& matrix, Index n, const std::vector<Index>& order) {
+    std::vector<double> result;
+    for (Index i : order)
+        for (Index j : order) result.push_back(matrix[std::size_t(i * n + j)]);
+    return result;
+}
+
 // Streams rows and columns in pieces; every entry is seen once, row after row, as fill() has it.
 template <class T>
 static void check_stream(const Pairs<T>& pairs, const std::vector<Index>& rows, Index first, Index last) {
@@ -102,13 +110,27 @@ static void formulas() {
             check_gram(*formula_gram<float>(naive::dense(x, n, d), formula, {}, 1e-5), expected, 1e-5);
             check_gram(*formula_gram<double>(naive::dense(single, n, d), formula, {}, 0), expected, 0);
             check_gram(*formula_gram<float>(naive::dense(x, n, d), formula, {}, 1e-5, 0), expected, 1e-5);
+            // Some of the samples, in another order.
+            std::vector<Index> order;
+            for (Index i = 0; i < n; i += i % 5 ? 1 : 2) order.push_back((i * 11) % n);
+            const auto some = ordered(expected, n, order);
+            const auto in_order = [&](auto source) {
+                source.order = order.data(), source.rows = Index(order.size());
+                return source;
+            };
+            check_gram(*formula_gram<float>(in_order(naive::dense(x, n, d)), formula, {}, 1e-5), some, 1e-5);
+            check_gram(*formula_gram<double>(in_order(naive::dense(x, n, d)), formula, {}, 0), some, 0);
             if (density == 1) continue;
+            check_gram(*formula_gram<float>(in_order(sparse.source), formula, {}, 1e-5), some, 1e-5);
+            check_gram(*formula_gram<double>(in_order(sparse.source), formula, {}, 0, 0), some, 0);
             check_gram(*formula_gram<float>(naive::dense(single, n, d), formula, {}, 1e-5), expected, 1e-5);
             check_gram(*formula_gram<double>(naive::dense(x, n, d), formula, {}, 0), expected, 0);
             check_gram(*formula_gram<float>(sparse.source, formula, {}, 1e-5), expected, 1e-5);
             check_gram(*formula_gram<float>(sparse_single.source, formula, {}, 1e-5), expected, 1e-5);
             check_gram(*formula_gram<double>(sparse.source, formula, {}, 0), expected, 0);
             check_gram(*formula_gram<double>(sparse_single.source, formula, {}, 0), expected, 0);
+            check_gram(*formula_gram<float>(sparse.source, formula, {}, 1e-5, 0), expected, 1e-5);
+            check_gram(*formula_gram<double>(sparse_single.source, formula, {}, 0, 0), expected, 0);
         }
     // Some coordinates are in most samples, and in fewer of some selections, whose entries are the same nevertheless.
     check::context = "uneven";
@@ -120,7 +142,17 @@ static void formulas() {
                 uneven[std::size_t(i * 400 + k)] = full[std::size_t(i * 400 + k)];
     const naive::Compressed<double> rows(uneven, n, 400);
     CHECK(best_layout<double>(rows.source, rows.source, kGaussian, {}).panelled > 5);
-    check_gram(*formula_gram<double>(rows.source, kGaussian, {}, 0), naive_matrix(uneven, n, 400, kGaussian), 0);
+    const auto uneven_matrix = naive_matrix(uneven, n, 400, kGaussian);
+    check_gram(*formula_gram<double>(rows.source, kGaussian, {}, 0), uneven_matrix, 0);
+    check_gram(*formula_gram<float>(rows.source, kGaussian, {}, 1e-5), uneven_matrix, 1e-5);
+    // Lists and panels that are made when they are wanted have the same bits.
+    const auto listed = formula_gram<float>(rows.source, kGaussian, {}, 1e-5),
+               made = formula_gram<float>(rows.source, kGaussian, {}, 1e-5, listed->bytes() - 1);
+    check_gram(*made, uneven_matrix, 1e-5);
+    std::vector<float> of_lists(std::size_t(n * n)), of_made(of_lists);
+    listed->all().fill(nullptr, 0, n, 0, n, of_lists.data(), n);
+    made->all().fill(nullptr, 0, n, 0, n, of_made.data(), n);
+    CHECK(of_lists == of_made);
     // Columns that are packed when they are wanted have the same bits.
     check::context = "not kept";
     const auto wide = naive::samples<float>(Pair::dot, n * 300, 1.0, 5);
@@ -151,7 +183,10 @@ template <class S> static void stored() {
             expected.push_back(double(S(1.0 / double(1 + i + j))));
             memory[std::size_t((i * n * 2 + (n - 1 - j)) * 3)] = S(expected.back());
         }
-    check_gram(*stored_gram(memory.data() + (n - 1) * 3, n, n * 6, Index(-3)), expected, 0);
+    check_gram(*stored_gram(memory.data() + (n - 1) * 3, every(n), n * 6, Index(-3)), expected, 0);
+    std::vector<Index> order;
+    for (Index i = 0; i < n / 2; ++i) order.push_back((i * 7) % n);
+    check_gram(*stored_gram(memory.data() + (n - 1) * 3, order, n * 6, Index(-3)), ordered(expected, n, order), 0);
 }
 
 // The same columns against other rows: to the last bit what a new bind() gives.

@@ -61,19 +61,32 @@ template <class T> static void symmetric(Pair pair) {
     }
 }
 
-// More columns of the result than one block of the index holds.
-static void many_rows() {
-    check::context = "many rows";
-    const Index n = 3, m = 8192 + 100, d = 11;
+// More columns of the result than one block of the index holds; the lists are kept, or made when they are wanted, a
+// part of a block at a time.
+static void many_rows(bool keep) {
+    check::context = keep ? "many rows" : "many rows, not kept";
+    const Index n = 3, m = 8192 + 100, d = 400;
     const auto x = naive::samples<float>(Pair::dot, n * d, 0.3, 1), z = naive::samples<float>(Pair::dot, m * d, 0.3, 2);
     const naive::Compressed<float> a(x, n, d), b(z, m, d);
-    const auto pairs = naive::listed(a.source, b.source, Formula{Pair::l1, {}, 0.0}, Frame{});
+    Layout layout = listed_layout(a.source, b.source, Formula{Pair::l1, {}, 0.0});
+    layout.keep = keep;
+    const auto pairs = bind(a.source, b.source, Formula{Pair::l1, {}, 0.0}, Frame{}, layout);
     const auto dense = bind_dense(naive::dense(x, n, d), naive::dense(z, m, d), Formula{Pair::l1, {}, 0.0}, Frame{});
     const Index first = 8100, width = m - first;
     std::vector<float> out(std::size_t(n * width)), expected(std::size_t(n * width));
     pairs->fill(nullptr, 0, n, first, m, out.data(), width);
     dense->fill(nullptr, 0, n, first, m, expected.data(), width);
-    for (std::size_t i = 0; i < out.size(); ++i) CHECK_CLOSE(out[i], expected[i], 1e-6, 10.0);
+    for (std::size_t i = 0; i < out.size(); ++i) CHECK_CLOSE(out[i], expected[i], 1e-6, 100.0);
+    std::vector<float> seen(out.size());
+    const Index every[] = {0, 1, 2};
+    pairs->stream(every, n, first, m, [&](Index r, Index count, Index j0, Index j1, const float* block, Index stride) {
+        for (Index i = 0; i < count; ++i)
+            std::copy_n(block + i * stride, j1 - j0, seen.data() + (r + i) * width + j0 - first);
+    });
+    CHECK(seen == out);
+    const std::size_t kept = listed_bytes<float>(b.source, layout.panelled, true),
+                      made = listed_bytes<float>(b.source, layout.panelled, false);
+    CHECK(kept > 8 * std::size_t(b.source.indptr[m]) && made < kept + 2 * 8 * std::size_t(d) && made < 8500000);
 }
 
 static void chooses_by_density() {
@@ -104,8 +117,8 @@ template <class T> static void panels_are_bounded() {
         for (Index k = 7; k < 10; ++k)
             if ((i + k) % 2) x[std::size_t(i * d + k)] = full[std::size_t(i * d + k)];
     const naive::Compressed<T> a(x, n, d), b(x, n / 2, d);
-    const Index entries = a.source.indptr[n], panel = 2 * 8 * n;
-    const Index allowed = 5 * (entries * Index(sizeof(T) + 4) + 8 * n);
+    const Index entries = a.source.indptr[n], panel = 8 * n;
+    const Index allowed = 5 * (entries * Index(sizeof(T) + 4) + 8 * n) / 2;
     const Layout layout = listed_layout(a.source, a.source, Formula{});
     CHECK(layout.panelled > 3 && layout.panelled * panel <= allowed && (layout.panelled + 1) * panel > allowed);
     for (Index k = 7; k < 10; ++k) CHECK(layout.place[std::size_t(k)] >= 0);
@@ -135,7 +148,8 @@ template <class T> static void all() {
 int main() {
     all<float>();
     all<double>();
-    many_rows();
+    many_rows(true);
+    many_rows(false);
     chooses_by_density();
     return check::finish();
 }

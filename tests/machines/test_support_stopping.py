@@ -106,8 +106,8 @@ def test_shrinking_solves_active_sets(capsys):
 def test_an_interrupt_leaves_a_machine(cls, monkeypatch):
     machine, X, y, function = small(cls)
 
-    def interrupted(self, gram, problems, start=None):
-        raise SolverInterrupted(solve(SMO(max_iter=3), gram, problems, start))
+    def interrupted(self, gram, problems, start=None, order=None):
+        raise SolverInterrupted(solve(SMO(max_iter=3), gram, problems, start, order))
 
     solve = SMO.solve
     monkeypatch.setattr(SMO, "solve", interrupted)
@@ -155,10 +155,10 @@ def test_ctrl_c_leaves_no_probabilities_of_other_data(monkeypatch):
     assert machine.predict_proba(wine[0]).shape == (len(wine[0]), 3)
     solve = SMO.solve
 
-    def held_out_interrupted(self, gram, problems, start=None):
+    def held_out_interrupted(self, gram, problems, start=None, order=None):
         if len(problems) > 3:
-            raise SolverInterrupted(solve(SMO(max_iter=3), gram, problems, start))
-        return solve(self, gram, problems, start)
+            raise SolverInterrupted(solve(SMO(max_iter=3), gram, problems, start, order))
+        return solve(self, gram, problems, start, order)
 
     monkeypatch.setattr(SMO, "solve", held_out_interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -112,6 +112,15 @@ class Gram:
         """The whole matrix in memory, as k(X) gives it: n * n * itemsize bytes."""
         return self.pairs.dense()
 
+    def ordered(self, order: NDArray[np.int64] | None) -> Gram:
+        """The matrix of these samples, copied in this order, or this one if it is None.
+
+        >>> Linear().gram([[1.0], [2.0], [3.0]]).ordered(np.array([2, 0])).to_dense()
+        array([[9., 3.],
+               [3., 1.]])
+        """
+        return self if order is None else Gram(self.kernel, self.samples.take(order), self.budget)
+
     def held(self) -> Gram:
         """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""
         if len(self) ** 2 * self.dtype.itemsize > self.budget or isinstance(self.pairs, StoredPairs):

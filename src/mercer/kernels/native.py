@@ -103,9 +103,9 @@ class NativePairs(BoundPairs):
             return 0.0
         radius = float(np.sqrt(self.z.squares(shift, self.scale).max(initial=0.0)))
         most = np.sqrt(self.z.width) if self.pair == _native.Pair.l1 else 1.0  # |x|_1 <= sqrt(d) |x|_2
-        if isinstance(self.z, SparseVectors):  # rounded before they are moved, if at all, and once more after it
+        if isinstance(self.z, SparseVectors):  # which may not be moved, and whose squares are of before they are
             centre = 0.0 if shift is None else shift if self.scale is None else shift * self.scale
-            radius, most = radius + float(np.linalg.norm(centre)), 2 * most
+            radius += float(np.linalg.norm(centre))
         return float(np.finfo(np.float32).eps) * most * radius
 
     def fits_single(self) -> bool:

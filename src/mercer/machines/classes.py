@@ -275,10 +275,10 @@ class SupportClassifier(LabelledMachine):
                     problems.append(self._posed(training, sign[kept], rows[kept]))
                     tasks.append((values[-1], held, rows[held], rows[kept]))
         with limited(self.n_jobs):
-            solutions = self._solver(training).solve(gram, problems)
+            solutions = self._solver(training).solve(gram, problems, None, training.order)
             for (out, held, rows, others), solution in zip(tasks, solutions, strict=True):
-                f = Expansion.of(training.kernel, training.samples.take(others), *self._scaled(solution))
-                out[held] = f(training.samples.take(rows))
+                f = Expansion.of(training.kernel, training.take(others), *self._scaled(solution))
+                out[held] = f(training.take(rows))
         return values
 
     def _check_probability(self) -> bool:

@@ -141,7 +141,7 @@ class KernelLogistic(LabelledMachine):
         newton = Newton(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=max(0, self._budget() - training.copied),
+            budget=self._budget(),
             progress=self._watch(context),
         )
         return newton if self.max_basis is None else ImportVectors(int(self.max_basis), newton)
@@ -158,10 +158,11 @@ class KernelLogistic(LabelledMachine):
         if self.max_basis is None:
             return
         (problem,) = self._problems(training)
-        coefficients = np.zeros((training.rows, problem.outputs))
+        coefficients = np.zeros((len(training.samples), problem.outputs))
         coefficients[self.support_] = dense(self.dual_coef_).T
         coefficients = coefficients[training.place]
-        F = self._expansion(training.samples).reshape(coefficients.shape)
+        gram = gram.ordered(training.order)
+        F = self._expansion(gram.samples).reshape(coefficients.shape)
         r = gradient(problem, coefficients, F)
         self.basis_gap_ = 0.5 * float((r * (gram.exact @ r)).sum())
 

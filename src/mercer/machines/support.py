@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -44,10 +45,9 @@ be preprocessed."
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What ``fit`` was given, in the order of the Gram matrix: samples of positive weight, with targets and weights.
+    """What ``fit`` was given: the user's samples and, in the order of the problems, those of positive weight.
 
-    ``place`` is where each sample stands in the user's X, which has ``rows`` samples. ``target`` is a number or, of a
-    class, its position. ``copied`` bytes are taken by the samples if they are not the user's own.
+    ``place`` is where each of these stands among the samples. ``target`` is a number or, of a class, its position.
     """
 
     kernel: Kernel
@@ -55,11 +55,18 @@ class Training:
     place: Positions
     target: Array
     weight: Vector
-    rows: int
-    copied: int
 
     def __len__(self) -> int:
         return len(self.place)
+
+    @cached_property
+    def order(self) -> Positions | None:
+        """``place``, if it is another order than that of the samples."""
+        return None if np.array_equal(self.place, np.arange(len(self.samples))) else self.place
+
+    def take(self, index: Positions) -> Samples:
+        """Some of the samples of positive weight."""
+        return self.samples.take(self.place[index])
 
 
 class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -90,7 +97,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         raise NotImplementedError
 
     def _arranged(self, target: Array, weight: Vector) -> Positions:
-        """The positions of the samples to train on, in the order the Gram matrix shall have."""
+        """The positions of the samples to train on, in the order the problems shall have."""
         return np.flatnonzero(weight > 0)
 
     def _problems(self, training: Training) -> list[Problem]:
@@ -99,7 +106,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     def _combined(
         self, training: Training, problems: list[Problem], solutions: list[Solution]
     ) -> tuple[Vector, Vector]:
-        """The coefficients, one row per sample of the Gram matrix, and the biases of all solutions."""
+        """The coefficients, one row per sample of positive weight, and the biases of all solutions."""
         (solution,) = solutions
         return solution.coefficients[:, None], np.atleast_1d(solution.bias)
 
@@ -131,7 +138,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self._forget()
         try:
             with limited(self.n_jobs):
-                solutions = self._solver(training, context).solve(gram, problems, start)
+                solutions = self._solver(training, context).solve(gram, problems, start, training.order)
         except SolverInterrupted as interrupt:
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
                 self._keep(X, training, problems, interrupt.solutions)
@@ -160,7 +167,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         return SMO(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=max(0, self._budget() - training.copied),
+            budget=self._budget(),
             shrinking=bool(self.shrinking),
             progress=self._watch(context),
         )
@@ -181,11 +188,9 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         target = self._targets(y, n)
         weight = positive_weights(sample_weight, n)
         place = self._arranged(target, weight)
-        copied = 0
-        if not np.array_equal(place, np.arange(n)):
-            samples, target, weight = samples.take(place), target[place], weight[place]
-            copied = samples.nbytes
-        return Training(kernel.resolve(samples), samples, place, target, weight, n, copied)
+        dropped = len(place) < n and (kernel.pending or kernel.by_call)
+        resolved = kernel.resolve(samples.take(np.sort(place)) if dropped else samples)
+        return Training(resolved, samples, place, target[place], weight[place])
 
     def _opened(self, X: Any) -> tuple[Kernel, Samples]:
         """The kernel that the parameters name, and X as its samples."""
@@ -246,10 +251,11 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _start(self, training: Training, problems: list[Problem]) -> list[Vector | None] | None:
         """Where the solver begins: with ``warm_start``, at the coefficients of the last fit to as many samples."""
-        if not (self.warm_start and hasattr(self, "dual_coef_") and self.shape_fit_[0] == training.rows):
+        rows = len(training.samples)
+        if not (self.warm_start and hasattr(self, "dual_coef_") and self.shape_fit_[0] == rows):
             return None
         old = dense(self.dual_coef_)
-        coefficients = np.zeros((training.rows, len(old)))
+        coefficients = np.zeros((rows, len(old)))
         coefficients[self.support_] = old.T
         return list(self._separated(training, problems, coefficients[training.place]))
 
@@ -263,7 +269,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         support = self._support(training, np.flatnonzero(coefficients.any(axis=1)))
         spanning = support if len(support) else np.zeros(1, dtype=np.int64)  # the zero function, too, has samples
         self._make_room(training, len(spanning))
-        samples, coefficients = training.samples.take(spanning), coefficients[spanning]
+        samples, coefficients = training.take(spanning), coefficients[spanning]
         self.kernel_ = training.kernel
         self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else self._shape(training)
         self._expansion = Expansion(
@@ -290,8 +296,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         Not where ``cache_size`` is too small even for the packed samples: that is no bound on anything.
         """
         times = 1 if training.samples.dtype == np.float64 else 3  # those of float32 may be wanted in float64, too
-        copies = times * training.samples.nbytes * support // len(training)
-        room = self._budget() - training.copied - copies
+        copies = times * training.samples.nbytes * support // len(training.samples)
+        room = self._budget() - copies
         if room > training.samples.nbytes:
             keep_at_most(room)
 
@@ -302,7 +308,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _shape(self, training: Training) -> tuple[int, ...]:
         columns = (self.n_features_in_,) if hasattr(self, "n_features_in_") else ()
-        return training.rows, *columns
+        return len(training.samples), *columns
 
     def _iterations(self, steps: list[int]) -> Any:
         return steps[0]

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.samples.base import Array, Columns, Samples, positions, squared_deviations
 
+#: Entries that are counted together.
+PART = 2**18
+
 
 class SparseVectors(Samples):
     """Rows of a SciPy CSR array or matrix. Made by ``as_samples``, which has checked it.
@@ -103,9 +106,13 @@ class SparseVectors(Samples):
         return SparseVectors(sp.hstack(blocks, format="csr"))
 
     def centre(self) -> NDArray[np.float64]:
-        centre = np.asarray(self.array.mean(axis=0, dtype=np.float64)).ravel()
-        stored = np.bincount(self.array.indices, minlength=self.width)
-        return np.where(2 * stored < len(self), 0.0, centre)
+        sums, stored = np.zeros(self.width), np.zeros(self.width, dtype=np.int64)
+        step = max(PART, self.width)
+        for first in range(0, self.array.data.size, step):  # as NumPy and SciPy copy what they count or add up
+            indices = self.array.indices[first : first + step]
+            sums += np.bincount(indices, self.array.data[first : first + step], self.width)
+            stored += np.bincount(indices, minlength=self.width)
+        return np.where(2 * stored < len(self), 0.0, sums / len(self))
 
     def variance(self) -> float:
         entries = len(self) * self.width

@@ -51,10 +51,15 @@ class ImportVectors:
     newton: Newton = field(default_factory=Newton)
 
     def solve(
-        self, gram: Gram, problems: Sequence[Likelihood], start: Sequence[Vector | None] | None = None
+        self,
+        gram: Gram,
+        problems: Sequence[Likelihood],
+        start: Sequence[Vector | None] | None = None,
+        order: NDArray[np.int64] | None = None,
     ) -> list[Solution]:
-        """One solution per problem. They start from nothing: the samples are chosen anew."""
-        return [self._solved(gram.exact, problem) for problem in problems]
+        """One solution per problem, as ``Newton`` does. They start from nothing: the samples are chosen anew."""
+        exact = gram.ordered(order).exact
+        return [self._solved(exact, problem) for problem in problems]
 
     def _solved(self, gram: Gram, likelihood: Likelihood) -> Solution:
         """Round after round; an interrupt leaves the solution of the last one."""

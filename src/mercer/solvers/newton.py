@@ -21,6 +21,7 @@ from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
 from mercer.gram import Gram
@@ -135,9 +136,14 @@ class Newton:
     progress: Callable[[Progress], bool | None] | None = None
 
     def solve(
-        self, gram: Gram, problems: Sequence[Likelihood], start: Sequence[Vector | None] | None = None
+        self,
+        gram: Gram,
+        problems: Sequence[Likelihood],
+        start: Sequence[Vector | None] | None = None,
+        order: NDArray[np.int64] | None = None,
     ) -> list[Solution]:
-        """One solution per problem, all on the same Gram matrix."""
+        """One solution per problem, all on the same Gram matrix, or on its samples ``order``."""
+        gram = gram.ordered(order)
         starts = [None] * len(problems) if start is None else start
         return [self._solved(gram, problem, A) for problem, A in zip(problems, starts, strict=True)]
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
@@ -32,10 +33,14 @@ class QP:
     tol: float = 1e-3
 
     def solve(
-        self, gram: Gram, problems: Sequence[Problem], start: Sequence[Vector | None] | None = None
+        self,
+        gram: Gram,
+        problems: Sequence[Problem],
+        start: Sequence[Vector | None] | None = None,
+        order: NDArray[np.int64] | None = None,
     ) -> list[Solution]:
-        """One solution per problem; an interior-point method has no use for a start."""
-        K = gram.exact.to_dense()
+        """One solution per problem, as ``SMO`` does; an interior-point method has no use for a start."""
+        K = gram.ordered(order).exact.to_dense()
         return [self._solved(K, problem) for problem in problems]
 
     def _solved(self, K: Array, problem: Problem) -> Solution:

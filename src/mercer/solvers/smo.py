@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.gram import Gram
@@ -22,6 +23,8 @@ from mercer.kernels.pairs import Pairs, StoredPairs
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers.certificate import Certificate, Solution, Task
+
+Positions = NDArray[np.int64]
 
 #: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
 SINGLE = 1e-6
@@ -108,9 +111,15 @@ class SMO:
     progress: Callable[[Progress], bool | None] | None = None
 
     def solve(
-        self, gram: Gram, problems: Sequence[Problem], start: Sequence[Vector | None] | None = None
+        self,
+        gram: Gram,
+        problems: Sequence[Problem],
+        start: Sequence[Vector | None] | None = None,
+        order: Positions | None = None,
     ) -> list[Solution]:
-        """One solution per problem, all on the same Gram matrix."""
+        """One solution per problem, all on the same Gram matrix, or on its samples ``order``, which is sooner done if
+        those of a problem lie together.
+        """
         starts = [None] * len(problems) if start is None else start
         tasks = [task_of(problem, a) for problem, a in zip(problems, starts, strict=True)]
         begun = time.perf_counter()
@@ -124,7 +133,7 @@ class SMO:
         try:
             native = [task.native for task in tasks]
             tiny = max(map(len, problems), default=0) <= _native.TINY and len(gram) <= 4 * _native.TINY
-            held = matrices(gram, int(PACKED * self.budget), single=not tiny)
+            held = matrices(gram, int(PACKED * self.budget), order, single=not tiny)
             _native.solve(held, native, self.tol, self.max_iter, self.budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
@@ -162,8 +171,8 @@ def solution_of(task: Task, tol: float) -> Solution:
     return task.solution(native.steps, tol)
 
 
-def matrices(gram: Gram, budget: int, *, single: bool) -> _native.Matrices:
-    """The Gram matrix as the core's solvers see it; packed samples are kept in at most ``budget`` bytes.
+def matrices(gram: Gram, budget: int, order: Positions | None = None, *, single: bool) -> _native.Matrices:
+    """The Gram matrix, in this order, as the core's solvers see it; packed samples are kept in ``budget`` bytes.
 
     With ``single`` in float32 too, where the error of that can be bounded.
     """
@@ -174,23 +183,26 @@ def matrices(gram: Gram, budget: int, *, single: bool) -> _native.Matrices:
         if single and pairs.fits_single() and np.isfinite(error := single_error(pairs, 0.0)):
             shift = pairs.single_shift()
             lost = single_error(pairs, pairs.lost(shift)) - error
-        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, lost, budget)
+        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, lost, budget, order)
     if isinstance(pairs, StoredPairs):
-        return _native.stored_matrices(pairs.matrix if pairs.whole else pairs.matrix[:, pairs.columns])
+        return _native.stored_matrices(pairs.matrix if pairs.whole else pairs.matrix[:, pairs.columns], order)
     if pairs.dear and 8 * len(gram) ** 2 <= DEAR_BYTES:
-        return _native.stored_matrices(gram.exact.to_dense())
-    diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples), dtype=np.float64)
-    return _native.python_matrices(Selections(gram.exact), diagonal)
+        return _native.stored_matrices(gram.exact.to_dense(), order)
+    every = np.arange(len(gram)) if order is None else order
+    diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples)[every], dtype=np.float64)
+    return _native.python_matrices(Selections(gram.exact, every), diagonal)
 
 
 @dataclass(frozen=True)
 class Selections:
-    """Pairs between selections of the samples of a Gram matrix, as the core asks for them."""
+    """Pairs between selections of the samples ``order`` of a Gram matrix, as the core asks for them."""
 
     gram: Gram
+    order: Positions
 
     def between(self, rows: Array, columns: Array) -> Pairs:
         samples = self.gram.samples
+        rows, columns = self.order[rows], self.order[columns]
         same = np.array_equal(rows, columns)
         if same and np.array_equal(rows, np.arange(len(samples))):
             return self.gram.pairs
