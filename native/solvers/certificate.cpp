@@ -12,6 +12,9 @@
 namespace mercer {
 namespace {
 
+// Of the sum of |a|: what the sum of a may be off by.
+constexpr double kOff = 1e-6;
+
 // The coefficient that attains loss_p(u).
 double response(const Problem& problem, Index p, double u) {
     const double shrunk = u > 0 ? std::max(u - problem.l1[p], 0.0) : std::min(u + problem.l1[p], 0.0);
@@ -80,6 +83,15 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
         result.bias[g] = best_bias(problem, g, f, total[g], slopes.lowest[g], slopes.highest[g]);
         result.primal += result.bias[g] * total[g];
     }
+    // Coefficients that do not add up are no solution, however steep or flat the dual is there.
+    double missing[2] = {}, mass[2] = {};
+    for (Index p = 0; p < problem.count; ++p) {
+        missing[problem.group_of(p)] += a[p];
+        mass[problem.group_of(p)] += std::abs(a[p]);
+    }
+    for (int g = 0; g < problem.groups; ++g)
+        if (!(std::abs(missing[g] - total[g]) <= kOff * (mass[g] + std::abs(total[g]))))
+            result.violation = std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
     for (Index p = 0; p < problem.count; ++p)
         if (problem.ridge[p] == 0 && (std::isinf(problem.lower[p]) || std::isinf(problem.upper[p]))) most = 0;

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace mercer {
 namespace {
@@ -30,6 +32,15 @@ constexpr double kShrunk = 0.3;
 
 // Steps on one block before the slopes are found anew in double precision.
 constexpr Index kLeastSteps = 20000, kStepsEach = 100;
+
+// Entries that steps without another limit may read, or steps for each coefficient, if that is more.
+constexpr double kMostWork = 1e11, kMostEach = 1000;
+
+// After twice so many steps, and whenever their number has doubled, a solver that nobody has set a limit gives up hope:
+// if the violation has not fallen by a tenth since, and so many times kMostSteps would not close the gap at the rate at
+// which the dual rose.
+constexpr Index kPatience = 1'000'000;
+constexpr double kFarAway = 10;
 
 // A tiny problem is solved to this part of tol.
 constexpr double kFiner = 1e-4;
@@ -126,11 +137,13 @@ template <class T> class Decomposition {
             if (report()) return done(Status::stopped);
             if (slopes_.violation <= tol) return done(Status::converged);
             if (std::isinf(slopes_.violation)) return done(Status::stalled); // the matrix overflows this precision
-            const Index most = settings_.max_steps < 0 ? kMostSteps : settings_.max_steps;
+            if (endless()) return done(Status::unbounded);
+            const Index most = most_steps();
             if (solved_.steps >= most) return done(Status::step_limit);
             // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved;
             // or, in single precision, though much time is spent on them, as double precision can go on from there.
             if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
+            if (hopeless(best)) return done(Status::stalled);
             if (since > (whole_ ? 20 : 500 * std::max<Index>(1, kSmall / largest_))) return done(Status::stalled);
             const std::vector<Index>& working = choose();
             Index limit = most - solved_.steps;
@@ -143,26 +156,29 @@ template <class T> class Decomposition {
             const bool moved = commit(working);
             if (interrupted) std::rethrow_exception(interrupted);
             if (status == Status::stopped) return done(Status::stopped);
-            if (outcome.unbounded || endless()) return done(Status::unbounded);
+            if (outcome.unbounded) return done(Status::unbounded);
+            if (outcome.steps >= limit) settle();
             if (!moved && !active_) return done(Status::stalled);
             if (!moved || status == Status::stalled) vast_ = false; // blocks may go on where an active set does not
         }
     }
 
   private:
-    // Whether the dual grows without bound: with no bound on the coefficients, |K^(1/2) a| shrinks to nothing beside
-    // the sum of |a|. For a hard margin that is half the distance between the convex hulls of the two classes.
+    // Whether the dual grows without bound: coefficients that have none rise and fall together, and |K^(1/2) a| shrinks
+    // to nothing beside the sum of |a|, of which the others are no part to speak of. For a hard margin that is half the
+    // distance between the convex hulls of the two classes.
     bool endless() {
-        double mass = 0, energy = 0;
-        bool hard = false;
+        double mass = 0, held = 0, energy = 0;
+        bool rises = false, falls = false;
         for (Index p = 0; p < problem_.count; ++p) {
             const double a = a_[p];
             if (a == 0) continue;
-            hard = hard || (problem_.ridge[p] == 0 && std::isinf(a > 0 ? problem_.upper[p] : problem_.lower[p]));
-            mass += std::abs(a);
+            const bool hard = problem_.ridge[p] == 0 && std::isinf(a > 0 ? problem_.upper[p] : problem_.lower[p]);
+            (a > 0 ? rises : falls) |= hard;
+            (hard ? mass : held) += std::abs(a);
             energy += a * f_[std::size_t(rows_.column(p))];
         }
-        if (!hard) return false;
+        if (!rises || !falls || held > kApart * mass) return false;
         if (radius_ == 0) { // the largest squared distance from one of the samples: a bias moves the origin anywhere
             std::vector<T> row(static_cast<std::size_t>(rows_.size()));
             rows_.read({0}, {row.data()});
@@ -173,6 +189,57 @@ template <class T> class Decomposition {
     }
 
     void done(Status status) { solved_.status = status; }
+
+    Index most_steps() const {
+        if (settings_.max_steps >= 0) return settings_.max_steps;
+        const auto count = double(problem_.count);
+        return Index(
+            std::min(double(kMostSteps), std::max(kMostWork / std::min(count, double(kLarge)), kMostEach * count)));
+    }
+
+    // The best violation so far tells whether there was progress.
+    bool hopeless(double best) {
+        if (!total_ || settings_.max_steps >= 0 || solved_.steps < std::max(kPatience, 2 * mark_.steps)) return false;
+        const Mark before = mark_;
+        const Certificate now = certified();
+        mark_ = {solved_.steps, best, std::min(before.primal, now.primal), now.dual};
+        const double rate = (now.dual - before.dual) / double(solved_.steps - before.steps);
+        return before.steps > 0 && best >= 0.9 * before.violation &&
+               mark_.primal - now.dual > rate * kFarAway * double(kMostSteps);
+    }
+
+    // Two coefficients of one sample, as nu-SVR has them, may hold what the other takes back. That can be anywhere
+    // without a change of K a, but no two coefficients can carry it from sample to sample without one, against the
+    // k(x, x) of both. So it is put where k(x, x) is least.
+    void settle() {
+        if (problem_.groups != 2 || rows_.size() == problem_.count) return;
+        if (twins_.empty()) find_twins();
+        double spare = 0;
+        for (const auto& [p, r] : twins_)
+            if (const double common = std::min(a_[p], -a_[r]); common > 0)
+                a_[p] -= common, a_[r] += common, spare += common;
+        for (const auto& [p, r] : twins_) {
+            if (spare <= 0) return;
+            const double share = std::min({spare, problem_.upper[p] - a_[p], a_[r] - problem_.lower[r]});
+            a_[p] = std::min(a_[p] + share, problem_.upper[p]), a_[r] = std::max(a_[r] - share, problem_.lower[r]);
+            spare -= share;
+        }
+    }
+    void find_twins() {
+        const auto only = [&](Index p) { return problem_.l1[p] == 0 && problem_.ridge[p] == 0; };
+        place_.assign(std::size_t(rows_.size()), -1);
+        for (Index r = 0; r < problem_.count; ++r) {
+            Index& p = place_[std::size_t(rows_.column(r))];
+            if (p < 0)
+                p = r;
+            else if (only(p) && only(r) && problem_.q[p] == problem_.q[r] &&
+                     problem_.group_of(p) != problem_.group_of(r) && problem_.lower[p] == 0 && problem_.upper[r] == 0)
+                twins_.emplace_back(p, r);
+        }
+        std::stable_sort(twins_.begin(), twins_.end(), [&](const auto& s, const auto& t) {
+            return rows_.diagonal(rows_.column(s.first)) < rows_.diagonal(rows_.column(t.first));
+        });
+    }
 
     const std::vector<Index>& choose() {
         if (whole_ && !everything_.empty()) return everything_;
@@ -323,10 +390,13 @@ template <class T> class Decomposition {
     }
     void find_gap() {
         if (!total_) return; // whoever has the whole problem knows
+        const Certificate c = certified();
+        gap_ = c.primal - c.dual;
+    }
+    Certificate certified() const {
         std::vector<double> f(std::size_t(problem_.count));
         finish(f.data());
-        const Certificate c = certify(problem_, a_, f.data(), total_);
-        gap_ = c.primal - c.dual;
+        return certify(problem_, a_, f.data(), total_);
     }
     // So many steps and rows have been added since the last round.
     Progress reached(Index steps, Index computed) const {
@@ -353,7 +423,12 @@ template <class T> class Decomposition {
     bool active_ = false;        // ... and whether this one is
     Index working_, within_ = 0; // rows computed within active sets
     double gap_ = 0;             // when last reported
-    double radius_ = 0;          // the largest squared distance from the first sample
+    struct Mark {                // how far it was when hope was last in question
+        Index steps = 0;
+        double violation = 0, primal = std::numeric_limits<double>::infinity(), dual = 0;
+    } mark_;
+    std::vector<std::pair<Index, Index>> twins_; // coefficients of one sample, one that rises and one that falls from 0
+    double radius_ = 0;                          // the largest squared distance from the first sample
     Pulse pulse_;
     Solved solved_;
 };

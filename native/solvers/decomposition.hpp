@@ -32,7 +32,7 @@ struct Progress {
     int bits;         // of the matrix's entries
 };
 
-// A problem that needs more steps is hopeless in floating point.
+// Without another limit, a solver ends after so many steps, or after as many as take some minutes.
 inline constexpr Index kMostSteps = 200'000'000;
 
 inline constexpr Index kVast = 32768;
@@ -46,7 +46,7 @@ struct Settings {
     double tol = 1e-3;
     Index vast = kVast;                            // a problem of more coefficients may be solved by active sets
     bool together = false;                         // whether each thread has a problem of its own
-    Index max_steps = -1;                          // kMostSteps if negative
+    Index max_steps = -1;                          // up to kMostSteps if negative
     std::size_t budget = std::size_t(200) << 20;   // bytes for the matrix: packed samples, a block, and rows kept
     std::function<bool(const Progress&)> progress; // called now and then; true means stop
 };

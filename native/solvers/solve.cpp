@@ -1,10 +1,12 @@
 #include "solvers/solve.hpp"
 
 #include "solvers/progress.hpp"
+#include "solvers/selection.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace mercer {
 namespace {
@@ -64,6 +66,37 @@ bool judge(const Matrices& matrices, Task& task, double tol) {
     return task.finished;
 }
 
+// In double precision, too, sums of large numbers are rounded. Of f_p that is some of its last digits' share of
+// sqrt(K_pp) sum_r sqrt(K_rr) |a_r|, which bounds the sum of |K_pr a_r|; it is added where it could count.
+void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
+    const Problem& problem = task.problem;
+    std::vector<double> error(std::size_t(problem.count));
+    double sum = 0, squares = 0, largest = 0;
+    for (Index p = 0; p < problem.count; ++p) {
+        const double root = std::sqrt(std::abs(exact.diagonal(problem.sample_of(p)))),
+                     term = root * std::abs(task.a[p]);
+        error[std::size_t(p)] = root;
+        sum += term, squares += term * term, largest = std::max(largest, root);
+    }
+    constexpr double kDigits = 2 * std::numeric_limits<double>::epsilon();
+    if (const double doubt = kDoubt * kDigits * squares; doubt > kClose * std::abs(task.certificate.dual))
+        task.certificate.primal += doubt, task.certificate.dual -= doubt;
+    if (2 * kDigits * largest * sum <= kNegligible * tol) return;
+    Slopes slopes;
+    slopes.find(problem, task.a, task.f, [](Index p) { return p; });
+    for (int g = 0; g < problem.groups; ++g) {
+        double highest = slopes.highest[g], lowest = slopes.lowest[g];
+        for (Index p = 0; p < problem.count; ++p) {
+            if (problem.group_of(p) != g) continue;
+            const double s = slopes.slope[std::size_t(p)], off = kDigits * error[std::size_t(p)] * sum;
+            highest = std::max(highest, s + problem.rise(p, task.a[p]) + off);
+            lowest = std::min(lowest, s + problem.fall(p, task.a[p]) - off);
+        }
+        if (std::isfinite(highest - lowest))
+            task.certificate.violation = std::max(task.certificate.violation, highest - lowest);
+    }
+}
+
 void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
     task.begun = false;
@@ -82,6 +115,7 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
     decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.solved, task.begun, task.a, task.f,
               number);
     task.certificate = certify(problem, task.a, task.f, task.total);
+    doubt_rounding(*matrices.exact, task, settings.tol);
     task.finished = true;
 }
 

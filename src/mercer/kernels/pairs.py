@@ -135,6 +135,10 @@ class Pairs(ABC):
 
         Segment s begins at ``starts[s]`` and ends where the next begins.
         """
+        n = self.shape[1]
+        if self.shape[0] == 1 and len({*starts.tolist(), n}) == len(starts) + 1:  # every call counts; none is empty
+            block = self.block(slice(0, 1), slice(0, n))
+            return block.dot(V)[None] if len(starts) == 1 else np.add.reduceat(block.T * V, starts)[None]
         out = np.empty((self.shape[0], len(starts), V.shape[1]))
         for rows in chunks(self.shape[0], self.shape[1] * self.dtype.itemsize):
             block = self.block(rows, slice(0, self.shape[1]))

@@ -36,6 +36,9 @@ was deprecated and will be removed in 1.11."
 class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
     """A machine whose targets are labels of classes, which may have weights."""
 
+    #: Whether these weights have an effect.
+    _weighs_classes: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SupportMachine._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -46,9 +49,14 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
+        if 2 * len(self.classes_) > samples:
+            check_classification_targets(labels)  # which warns of numbers that may not be meant as labels
         self.class_weight_ = np.ones(len(self.classes_))
         if self.class_weight is not None:
-            self.class_weight_ = class_factors(self.class_weight, self.classes_, labels)
+            factors = class_factors if self._weighs_classes else given_factors
+            self.class_weight_ = factors(self.class_weight, self.classes_, labels)
+            if self._weighs_classes and not self.class_weight_.all():
+                self._refuse_lost_classes(np.flatnonzero(self.class_weight_))
         return codes.astype(np.int64, copy=False)
 
     def _arranged(self, target: Array, weight: Vector) -> Positions:
@@ -65,10 +73,7 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
         return nonzero[np.argsort(classes, kind="stable")]
 
     def _refuse_lost_classes(self, left: Any) -> None:
-        if len(left) == 1:
-            raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
-        lost = np.delete(self.classes_, left)
-        raise ValueError(f"Invalid input - no sample of class {', '.join(map(str, lost))} has a positive weight.")
+        raise lost_classes(self.classes_, left)
 
 
 class SupportClassifier(LabelledMachine):
@@ -214,7 +219,7 @@ class SupportClassifier(LabelledMachine):
                 return self._expansion(samples)
             sums = self._expansion.by_segment(samples, self._first_support)
         of_first, of_second = columns_of(len(self.classes_))
-        flat = sums.reshape(len(sums), -1)
+        flat = sums.reshape(len(sums), sums.shape[1] * sums.shape[2])
         return np.asarray(flat.take(of_first, axis=1) + flat.take(of_second, axis=1) + self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
@@ -330,15 +335,29 @@ def checked_labels(y: Any) -> Array:
     return labels
 
 
+def lost_classes(classes: Array, left: Any) -> ValueError:
+    """In scikit-learn's words, if one class is left of all; ``left`` are positions."""
+    if len(left) == 1:
+        return ValueError("Invalid input - all samples with positive weights belong to the same class.")
+    lost = np.delete(classes, left)
+    return ValueError(f"Invalid input - no sample of class {', '.join(map(str, lost))} has a positive weight.")
+
+
+def given_factors(class_weight: Any, classes: Array, labels: Array, sample_weight: Any = None) -> Vector:
+    """The factors, one per class, that the parameter ``class_weight`` names, whatever they are."""
+    weight = spread(sample_weight, len(labels))
+    with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
+        factors: Vector = compute_class_weight(class_weight, classes=classes, y=labels, sample_weight=weight)
+    return factors
+
+
 def class_factors(class_weight: Any, classes: Array, labels: Array, sample_weight: Any = None) -> Vector:
-    """The factors of C, one per class, that the parameter ``class_weight`` asks for.
+    """The same as factors of C, of which none is negative.
 
     >>> class_factors({"b": 3}, np.array(["a", "b"]), np.array(["a", "b", "b"]))
     array([1., 3.])
     """
-    weight = spread(sample_weight, len(labels))
-    with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
-        factors: Vector = compute_class_weight(class_weight, classes=classes, y=labels, sample_weight=weight)
+    factors = given_factors(class_weight, classes, labels, sample_weight)
     if not (factors >= 0).all():
         wrong = int(np.argmin(factors >= 0))
         raise ValueError(

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from mercer.machines.base import warn_caller
 from mercer.machines.classes import SupportClassifier
-from mercer.machines.support import Positions, Training
+from mercer.machines.support import Positions, Training, priced
 from mercer.problem import Problem, Vector, hinge, nu_hinge
 from mercer.solvers import Solution
 
@@ -144,7 +144,7 @@ class SVC(SupportClassifier):
         self.solver = solver
 
     def _problem(self, sign: Vector, weight: Vector, cost: Vector, sample: Positions | None) -> Problem:
-        return hinge(sign, np.where(cost > 0, np.inf, 0.0) if np.isinf(self.C) else self.C * cost, sample)
+        return hinge(sign, np.where(cost > 0, np.inf, 0.0) if np.isinf(self.C) else priced(self.C, cost), sample)
 
 
 class NuSVC(SupportClassifier):
@@ -234,6 +234,8 @@ class NuSVC(SupportClassifier):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.solver = solver
+
+    _weighs_classes = False
 
     def _refuse_lost_classes(self, left: Any) -> None:
         raise ValueError("specified nu is infeasible: a class has no sample of positive weight")

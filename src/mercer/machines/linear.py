@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
 from mercer.machines.base import warn_caller, watch
-from mercer.machines.classes import class_factors
+from mercer.machines.classes import class_factors, lost_classes
 from mercer.machines.progress import linear_line
 from mercer.machines.support import positive_weights
 from mercer.problem import Vector
@@ -197,17 +197,21 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
     def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
         X, y = _validated(self, X, y)
+        classes = np.unique(y)
+        X, y, weight = _weighted(X, y, sample_weight, 1.0)  # liblinear would count the classes of what has no weight
+        if len(left := np.unique(y)) < len(classes):
+            raise lost_classes(classes, np.searchsorted(classes, left))
         seed = 0 if self.random_state is None else self.random_state
         peer = sklearn.svm.LinearSVC(**self.get_params() | {"random_state": seed})
-        interruptible(lambda: peer.fit(X, y, sample_weight))  # Ctrl-C leaves nothing of it
+        interruptible(lambda: peer.fit(X, y, weight))  # Ctrl-C leaves nothing of it
         self.coef_, self.intercept_, self.classes_, self.n_iter_ = (
             peer.coef_,
             peer.intercept_,
             peer.classes_,
             peer.n_iter_,
         )
-        cost = self.C * np.maximum(positive_weights(sample_weight, len(y)), 0.0)
-        factor = class_factors(self.class_weight, self.classes_, y, sample_weight)
+        cost = self.C * weight
+        factor = class_factors(self.class_weight, self.classes_, y, weight)
         constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
         label = np.searchsorted(self.classes_, y)
         if self.multi_class == "crammer_singer":

@@ -12,6 +12,9 @@ from sklearn.utils._param_validation import Interval
 from mercer.machines.support import SupportMachine, Training
 from mercer.problem import Problem, one_class
 from mercer.samples.base import Array
+from mercer.solvers import Solution
+
+INSIDE, OUTSIDE = np.intp(1), np.intp(-1)
 
 
 class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
@@ -106,10 +109,9 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
     def _problems(self, training: Training) -> list[Problem]:
         return [one_class(training.weight, self.nu)]
 
-    @property
-    def offset_(self) -> Array:
-        """rho, the value of ``score_samples`` where ``decision_function`` is 0."""
-        return np.asarray(-self.intercept_)
+    def _keep(self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution]) -> None:
+        super()._keep(X, training, problems, solutions)
+        self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> Array:
         """f: positive for inliers, negative for outliers."""
@@ -121,4 +123,4 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """1 for inliers, -1 for outliers."""
-        return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp, copy=False)
+        return np.where(self._value(X) > 0, INSIDE, OUTSIDE)

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
 
-from mercer.machines.support import SupportMachine, Training, column, one_each
+from mercer.machines.support import SupportMachine, Training, column, one_each, priced
 from mercer.problem import Problem, Vector, epsilon_insensitive, nu_epsilon
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -120,7 +120,7 @@ class SVR(SupportRegressor):
         self.solver = solver
 
     def _problems(self, training: Training) -> list[Problem]:
-        return [epsilon_insensitive(training.target, self.C * training.weight, self.epsilon)]
+        return [epsilon_insensitive(training.target, priced(self.C, training.weight), self.epsilon)]
 
 
 class NuSVR(SupportRegressor):
@@ -215,7 +215,7 @@ class NuSVR(SupportRegressor):
     def _problems(self, training: Training) -> list[Problem]:
         if np.isinf(self.C):
             raise ValueError("NuSVR needs a finite C: with C=inf the tube may not be left, and nu has no meaning")
-        return [nu_epsilon(training.target, self.C * training.weight, self.nu)]
+        return [nu_epsilon(training.target, priced(self.C, training.weight), self.nu)]
 
     def _combined(
         self, training: Training, problems: list[Problem], solutions: list[Solution]

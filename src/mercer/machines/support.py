@@ -124,7 +124,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fits the machine to samples X and targets y; ``sample_weight`` multiplies C, or the weight 1, per sample."""
         if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -143,6 +143,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
                 self._keep(X, training, problems, interrupt.solutions)
             raise
+        self._refuse_overflow(training, solutions)
         self._keep(X, training, problems, solutions)
         tell(self, None, "solve", summary([certificate_of(solution) for solution in solutions], float(self.tol)), {})
         self._warn(solutions)
@@ -290,6 +291,15 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self.fit_status_ = int(not all(certificate.converged for certificate in certificates))
         self.n_iter_ = self._iterations([certificate.iterations for certificate in certificates])
 
+    def _refuse_overflow(self, training: Training, solutions: Sequence[Solution]) -> None:
+        """No function comes of a kernel that is not finite, though its coefficients, as far as they go, may be."""
+        if all(certificate_of(solution).converged for solution in solutions):
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            own = training.kernel.diag_of(training.samples)
+        if not np.isfinite(own).all():
+            raise ValueError(NOT_FINITE)
+
     def _make_room(self, training: Training, support: int) -> None:
         """Takes the memory of the copies of so many samples from what the core keeps for the next fit.
 
@@ -333,7 +343,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
                 f"StandardScaler or MinMaxScaler. At the end {reached}"
             )
         else:
-            text = f"The solver stopped before it converged: {reached}"
+            text = f"The solver stopped before it converged: {reached} Columns of one scale, or a smaller C, may help."
         warn_caller(text, ConvergenceWarning)
 
     @property
@@ -391,13 +401,28 @@ def spread(sample_weight: Any, n: int) -> Any:
     return np.full(n, float(sample_weight)) if number else sample_weight
 
 
+def priced(C: float, weight: Vector) -> Vector:
+    """C times the weights, which is infinite only where one of them is.
+
+    >>> priced(2.0, np.array([3.0, np.inf]))
+    array([ 6., inf])
+    """
+    with np.errstate(over="ignore"):
+        cost: Vector = C * weight
+    if np.isinf(cost[np.isfinite(weight)]).any() and np.isfinite(C):
+        raise ValueError(f"C={C:g} times a weight of {weight[np.isfinite(weight)].max():g} is beyond float64")
+    return cost
+
+
 def positive_weights(sample_weight: Any, n: int) -> Vector:
     """One weight per sample. Those that are not positive drop their sample, negative ones with a warning."""
     if sample_weight is None:
         return np.ones(n)
     weight = np.asarray(spread(sample_weight, n), dtype=np.float64)
     if weight.shape != (n,):
-        raise ValueError(f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples")
+        raise ValueError(
+            f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples; each sample needs one weight"
+        )
     if not np.isfinite(weight).all():
         raise ValueError("Input sample_weight contains NaN or infinity.")
     if not (weight > 0).any():

@@ -155,12 +155,20 @@ def _refuse_infinite(array: Array, names: tuple[str, ...] | None) -> None:
     bad = ~np.isfinite(array)
     if bad.any():
         i, j = np.argwhere(bad)[0]
-        value = "NaN" if np.isnan(array[i, j]) else "infinity"
         raise ValueError(
-            f"expected finite numbers but found {value} at row {i}, column {repr(names[j]) if names else j} "
-            f"({bad.sum()} such entries in all); "
-            "impute or drop them first"
+            f"{contains(array[i, j])} The first of {bad.sum()} such entries is at row {i}, "
+            f"column {repr(names[j]) if names else j}; impute or drop them first"
         )
+
+
+def contains(value: Any) -> str:
+    """What scikit-learn says of an entry that is not finite.
+
+    >>> contains(np.float32(np.inf))
+    "Input X contains infinity or a value too large for dtype('float32')."
+    """
+    what = "NaN" if np.isnan(value) else f"infinity or a value too large for {value.dtype!r}"
+    return f"Input X contains {what}."
 
 
 def _sparse(X: Any) -> SparseVectors:
@@ -183,10 +191,8 @@ def _sparse(X: Any) -> SparseVectors:
         array = array.copy()
         array.sum_duplicates()
         array.eliminate_zeros()
-    if not np.isfinite(array.data).all():
-        raise ValueError(
-            "expected finite numbers but the sparse array holds NaN or infinity; impute or drop them first"
-        )
+    if not (finite := np.isfinite(array.data)).all():
+        raise ValueError(f"{contains(array.data[~finite][0])} Stored values must be finite; impute or drop them first")
     return SparseVectors(array)
 
 

@@ -90,4 +90,16 @@ def minimum(K: Array, problem: Problem) -> tuple[Vector, int]:
     a[falls & rises & (problem.l1 > 0)] = 0.0
     a[np.flatnonzero(upper)[at_upper]] = problem.upper[upper][at_upper]
     a[np.flatnonzero(lower)[at_lower]] = problem.lower[lower][at_lower]
-    return np.clip(a, problem.lower, problem.upper), int(found.iterations)
+    return balanced(np.clip(a, problem.lower, problem.upper), problem), int(found.iterations)
+
+
+def balanced(a: Vector, problem: Problem) -> Vector:
+    """Coefficients within their bounds with what their sums lack shared out among those between, as there is room."""
+    for members, total in problem.groups():
+        missing = total - a[members].sum()
+        room = (problem.upper if missing > 0 else -problem.lower)[members] - np.sign(missing) * a[members]
+        between = (a[members] > problem.lower[members]) & (a[members] < problem.upper[members])
+        share = np.where(between, np.minimum(room, np.finfo(float).max / len(a)), 0.0)
+        if abs(missing) <= share.sum():
+            a[members] += missing * (share / share.sum())
+    return a
