@@ -397,4 +397,10 @@ def signs(k: int) -> Vector:
 
 def votes(first: Array, k: int) -> Vector:
     """How many pairs each class has won; ``first`` tells of every pair whether its first class has."""
-    return np.asarray(first @ signs(k) + np.arange(float(k)))  # class c is the second of c pairs
+    return np.asarray(first @ signs(k) + second(k))
+
+
+@lru_cache(maxsize=8)
+def second(k: int) -> Vector:
+    """How many of the pairs of k classes each class is the second of."""
+    return np.arange(float(k))
