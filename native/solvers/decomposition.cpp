@@ -61,11 +61,14 @@ template <class T> double blocks(const Gram<T>& gram, const Problem& problem) {
 }
 template <class T> double copies(const Gram<T>& gram) { return double(kCopies * gram.bytes_each()); }
 
+// What threads take for their tiles and blocks, and what memory by the page leaves unused.
+constexpr std::size_t kBeside = std::size_t(4) << 20;
+
 // Bytes for a problem with working sets of so many, beside the packed samples and the rows it keeps.
 template <class T> std::size_t taken(const Gram<T>& gram, const Problem& problem, Index working) {
     const auto size = double(std::min(problem.count, working));
     return std::size_t(size * (blocks(gram, problem) * sizeof(T) * size + copies(gram))) +
-           std::size_t(problem.count) * kEach;
+           std::size_t(problem.count) * kEach + kBeside;
 }
 
 // Of the budget, what is left for rows after the packed samples and all that a problem takes.

@@ -97,11 +97,54 @@ def test_nu_bounds_the_errors_from_above_and_the_support_vectors_from_below():
         assert len(machine.support_) / len(points) >= nu - 1e-9
 
 
-@pytest.mark.parametrize("cls", [SVC, NuSVC, KernelLogistic])
+@pytest.mark.parametrize("cls", [SVC, KernelLogistic])
 @pytest.mark.parametrize("factor", [-1.0, np.nan])
 def test_class_weights_that_are_not_at_least_zero_are_refused(cls, factor):
     with pytest.raises(ValueError, match=f"class_weight must be at least 0 for every class, not {factor} for 'b'"):
         cls(class_weight={"b": factor}).fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 5.0])
+def test_class_weights_have_no_effect_on_nu(factor):
+    machine = NuSVC(class_weight={0: factor}).fit(X, y)
+    np.testing.assert_array_equal(machine.class_weight_, [factor, 1.0, 1.0])
+    np.testing.assert_array_equal(machine.dual_coef_, NuSVC().fit(X, y).dual_coef_)
+
+
+def test_a_class_that_counts_for_nothing_is_refused():
+    with pytest.raises(ValueError, match="all samples with positive weights belong to the same class"):
+        SVC(class_weight={0: 0.0}).fit(X, y > 0)
+    with pytest.raises(ValueError, match="no sample of class 0 has a positive weight"):
+        SVC(class_weight={0: 0.0}).fit(X, y)
+
+
+def test_costs_beyond_float64_are_refused():
+    with pytest.raises(ValueError, match=r"C=1e\+200 times a weight of 1e\+200 is beyond float64"):
+        SVC(C=1e200).fit(X, y, sample_weight=np.full(len(y), 1e200))
+
+
+def test_numbers_that_may_not_be_labels_are_warned_of():
+    with pytest.warns(UserWarning, match="The number of unique classes is greater than 50%"):
+        SVC().fit(X[:30], np.arange(30))
+
+
+def test_no_rows_have_no_classes():
+    machine = SVC(kernel=lambda A, B: A @ B.T).fit(X, y)
+    assert machine.predict(X[:0]).shape == (0,)
+
+
+def test_a_hard_class_beside_a_soft_one_is_that_of_a_huge_cost():
+    rows, target = [[-1.0], [0.0], [1.0]], [0, 1, 0]
+    machine = SVC(kernel="linear", class_weight={0: np.inf}).fit(rows, target)
+    assert machine.certificate_.primal == machine.certificate_.dual == 2
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 2))
+    target = (rows[:, 0] + 0.3 * rng.standard_normal(400) > 0).astype(int)
+    machine = SVC(kernel="linear", class_weight={0: np.inf}).fit(rows, target)
+    huge = SVC(kernel="linear", class_weight={0: 1e6}).fit(rows, target)
+    assert machine.certificate_.converged
+    assert (machine.decision_function(rows[target == 0]) <= -1 + 2e-3).all()
+    np.testing.assert_allclose(machine.decision_function(rows), huge.decision_function(rows), atol=2e-3)
 
 
 def test_a_nu_too_small_for_the_classes_is_named():

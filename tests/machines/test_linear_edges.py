@@ -124,6 +124,17 @@ def test_a_class_without_weight_does_not_count(loss):
     np.testing.assert_allclose(same.coef_, machine.coef_, atol=1e-6)
 
 
+@pytest.mark.parametrize("parameters", [{"penalty": "l1", "dual": False}, {"multi_class": "crammer_singer"}], ids=str)
+def test_a_class_without_weight_is_refused_where_it_would_be_miscounted(parameters):
+    classes = np.digitize(X[:, 0], [-0.5, 0.5])
+    with pytest.raises(ValueError, match="no sample of class 0 has a positive weight"):
+        LinearSVC(**parameters).fit(X, classes, sample_weight=np.where(classes == 0, 0.0, 1.0))
+    some = np.arange(len(X)) % 3 > 0
+    machine = LinearSVC(**parameters, tol=1e-8, max_iter=10**5).fit(X, classes, sample_weight=some.astype(float))
+    left = LinearSVC(**parameters, tol=1e-8, max_iter=10**5).fit(X[some], classes[some])
+    np.testing.assert_allclose(machine.coef_, left.coef_, atol=1e-6)
+
+
 def test_weights_that_are_not_positive():
     negative = np.where(np.arange(len(y)) < 5, -1.0, 1.0)
     for machine, targets in ((LinearSVC(), y), (LinearSVR(), target)):

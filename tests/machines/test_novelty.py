@@ -22,5 +22,7 @@ def test_scores_are_decisions_plus_the_offset():
     machine = OneClassSVM().fit(X)
     np.testing.assert_allclose(machine.score_samples(X), machine.decision_function(X) + machine.offset_)
     assert (machine.offset_ == -machine.intercept_).all()
+    machine.offset_ = machine.offset_ + 1  # an attribute like any other
+    np.testing.assert_allclose(machine.score_samples(X), machine.decision_function(X) + machine.offset_)
     assert machine.predict([[0.0, 0.0], [30.0, 0.0]]).tolist() == [1, -1]
     assert OneClassSVM().fit_predict(X).dtype == np.intp

@@ -20,6 +20,17 @@ def test_agrees_with_smo(problem):
     assert found.certificate.dual == pytest.approx(reference.certificate.dual, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_coefficients_that_do_not_add_up_are_no_solution():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((200, 5)) * [1, 10, 100, 1e3, 1e4]
+    target = rows @ [1, 0.1, 0.01, 0.001, 1e-4] + rng.standard_normal(200) > 0
+    for C in 10.0 ** np.arange(8):
+        machine = SVC(kernel="linear", C=C, solver="qp").fit(rows, target)
+        a = machine.dual_coef_
+        assert abs(a.sum()) <= 1e-9 * np.abs(a).sum() or not machine.certificate_.converged
+
+
 @pytest.mark.parametrize("machine", [SVC(C=2.0, tol=1e-5), SVR(C=2.0, tol=1e-5)], ids=repr)
 def test_a_machine_takes_either(machine):
     target = np.digitize(y, [-0.5, 0.5]) if isinstance(machine, SVC) else y

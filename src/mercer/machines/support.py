@@ -302,15 +302,10 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             raise ValueError(NOT_FINITE)
 
     def _make_room(self, training: Training, support: int) -> None:
-        """Takes the memory of the copies of so many samples from what the core keeps for the next fit.
-
-        Not where ``cache_size`` is too small even for the packed samples: that is no bound on anything.
-        """
+        """Takes the memory of the copies of so many samples from what the core keeps for the next fit."""
         times = 1 if training.samples.dtype == np.float64 else 3  # those of float32 may be wanted in float64, too
         copies = times * training.samples.nbytes * support // len(training.samples)
-        room = self._budget() - copies
-        if room > training.samples.nbytes:
-            keep_at_most(room)
+        keep_at_most(max(0, self._budget() - copies))
 
     def _support(self, training: Training, nonzero: Positions) -> Positions:
         """The positions of the support vectors, in the order of the attributes."""

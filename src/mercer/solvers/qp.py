@@ -99,6 +99,7 @@ def balanced(a: Vector, problem: Problem) -> Vector:
         missing = total - a[members].sum()
         room = (problem.upper if missing > 0 else -problem.lower)[members] - np.sign(missing) * a[members]
         between = (a[members] > problem.lower[members]) & (a[members] < problem.upper[members])
+        between &= (problem.l1[members] == 0) | (a[members] != 0)
         share = np.where(between, np.minimum(room, np.finfo(float).max / len(a)), 0.0)
         if abs(missing) <= share.sum():
             a[members] += missing * (share / share.sum())
