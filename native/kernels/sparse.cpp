@@ -438,7 +438,8 @@ template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, 
 template <class T, class S> std::size_t listed_bytes(const Source<S>& z, Index panelled, bool keep) {
     const auto heads = std::size_t(z.columns) * sizeof(List), entries = std::size_t(z.stored());
     const std::size_t all = entries * sizeof(Posting<T>);
-    if (!keep) return 2 * (heads + std::min(all, std::max(kMade, heads))); // of two threads
+    if (!keep)
+        return 2 * (heads + std::min(all, std::max(kMade, heads))); // as if of two threads, as steps depend on it
     const auto blocks = std::size_t((z.rows + kBlock - 1) / kBlock);
     return all + blocks * heads + std::size_t(z.rows * panelled) * sizeof(double);
 }

@@ -17,8 +17,9 @@
 namespace mercer {
 namespace {
 
-// The cost model. A problem of up to kWhole coefficients is its own working set; a larger one gets working sets of
-// kSmall, or of the number of free coefficients, up to kLarge; of less, but kLeast, where there is no room for them.
+// The cost model. A problem of up to kWhole coefficients is its own working set; a larger one, or one that does not fit
+// into the memory there is, gets working sets of kSmall, or of the number of free coefficients, up to kLarge; of less,
+// but kLeast, where there is no room for them.
 constexpr Index kSmall = 1024, kLarge = 2048, kLeast = 256;
 
 // One in so many.
@@ -67,8 +68,7 @@ constexpr std::size_t kBeside = std::size_t(4) << 20;
 // Bytes for a problem with working sets of so many, beside the packed samples and the rows it keeps.
 template <class T> std::size_t taken(const Gram<T>& gram, const Problem& problem, Index working) {
     const auto size = double(std::min(problem.count, working));
-    return std::size_t(size * (blocks(gram, problem) * sizeof(T) * size + copies(gram))) +
-           std::size_t(problem.count) * kEach + kBeside;
+    return std::size_t(size * (blocks(gram, problem) * sizeof(T) * size + copies(gram))) + vectors_of(problem);
 }
 
 // Of the budget, what is left for rows after the packed samples and all that a problem takes.
@@ -78,8 +78,8 @@ template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem,
 }
 
 // The largest working set that there is room for.
-template <class T> Index largest(const Gram<T>& gram, const Problem& problem, std::size_t budget) {
-    const auto room = double(left(gram, problem, 0, budget));
+template <class T> Index largest(const Gram<T>& gram, const Problem& problem, const Settings& settings) {
+    const auto room = double(settings.together ? settings.block : left(gram, problem, 0, settings.budget));
     const double square = blocks(gram, problem) * sizeof(T), half = copies(gram) / (2 * square);
     const double size = std::sqrt(half * half + room / square) - half;
     return std::clamp(Index(size) / kScanUnit * kScanUnit, kLeast, kLarge);
@@ -96,7 +96,7 @@ template <class T> class Decomposition {
     Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
         : gram_(gram), problem_(problem), total_(total), settings_(settings),
-          largest_(largest(gram, problem, settings.budget)), whole_(problem.count <= std::min(kWhole, largest_)),
+          largest_(largest(gram, problem, settings)), whole_(problem.count <= std::min(kWhole, largest_)),
           rows_(gram, problem, squares, left(gram, problem, largest_, settings.budget)), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0), working_(whole_ ? problem.count : std::min(kSmall, largest_)) {
         // What is left for rows may depend on the number of threads, if each has a problem; the steps must not.
@@ -230,9 +230,9 @@ template <class T> class Decomposition {
     }
     void find_twins() {
         const auto only = [&](Index p) { return problem_.l1[p] == 0 && problem_.ridge[p] == 0; };
-        place_.assign(std::size_t(rows_.size()), -1);
+        std::vector<Index> first(std::size_t(rows_.size()), -1);
         for (Index r = 0; r < problem_.count; ++r) {
-            Index& p = place_[std::size_t(rows_.column(r))];
+            Index& p = first[std::size_t(rows_.column(r))];
             if (p < 0)
                 p = r;
             else if (only(p) && only(r) && problem_.q[p] == problem_.q[r] &&
@@ -437,6 +437,8 @@ template <class T> class Decomposition {
 };
 
 } // namespace
+
+std::size_t vectors_of(const Problem& problem) { return std::size_t(problem.count) * kEach + kBeside; }
 
 template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem) {
     return taken(gram, problem, kLarge);

@@ -45,7 +45,8 @@ inline constexpr Index kTiny = 200;
 struct Settings {
     double tol = 1e-3;
     Index vast = kVast;                            // a problem of more coefficients may be solved by active sets
-    bool together = false;                         // whether each thread has a problem of its own
+    bool together = false;                         // whether each thread has a problem of its own ...
+    std::size_t block = 0;                         // ... and then, the bytes for its working set, however many they are
     Index max_steps = -1;                          // up to kMostSteps if negative
     std::size_t budget = std::size_t(200) << 20;   // bytes for the matrix: packed samples, a block, and rows kept
     std::function<bool(const Progress&)> progress; // called now and then; true means stop
@@ -62,8 +63,10 @@ struct Solved {
     }
 };
 
-// The bytes that decompose() takes for a problem, beside the packed samples and the rows it keeps, if it may.
+// The bytes that decompose() takes for a problem with the largest working sets, beside the packed samples and the rows
+// it keeps; and those of them that are not for the working set.
 template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem);
+std::size_t vectors_of(const Problem& problem);
 
 // squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,

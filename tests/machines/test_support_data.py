@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.svm
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mercer import SVC, LinearSVC, LinearSVR, NuSVC, OneClassSVM
@@ -200,3 +200,22 @@ def test_wrong_data_are_refused(cls):
         cls(kernel=lambda A, B: A).fit(X, y)
     with pytest.raises(ValueError, match="NaN or infinity"):
         cls(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, y)
+
+
+def test_a_sample_without_weight_may_be_beyond_the_kernel():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y, weight = X[:, 0] > 0, np.ones(60)
+    X[5], weight[5] = 1e200, 0.0
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        SVC(kernel=Polynomial(3), max_iter=3).fit(X, y, weight)
+    with pytest.raises(ValueError, match="not finite"):
+        SVC(kernel=Polynomial(3), max_iter=3).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian("median"), Gaussian(gamma="scale")], ids=str)
+def test_parameters_are_found_from_samples_that_have_a_weight(kernel):
+    X = np.random.default_rng(0).standard_normal((90, 2))
+    y, weight = np.arange(90) % 3, np.ones(90)
+    X[:9] *= 100
+    weight[:9] = 0
+    assert SVC(kernel=kernel).fit(X, y, weight).kernel_ == SVC(kernel=kernel).fit(X[9:], y[9:]).kernel_

@@ -271,6 +271,29 @@ def test_problems_on_some_samples_in_another_order(kernel):
         np.testing.assert_allclose(one.coefficients, other.coefficients, atol=1e-5)
 
 
+@pytest.mark.parametrize("megabytes", [20, 40, 50, 70, 120])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse):
+    """Pairs of classes that single precision does not do justice to, in memory that threads share."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(np.arange(4), 1000))
+    X = rng.normal(size=(4000, 5)) + 0.7 * rng.normal(size=(4, 5))[y]
+    X = np.hstack([X, np.zeros((4000, 60))]) if sparse else X
+    samples = sp.csr_array(X * (rng.random(X.shape) < 0.5)) if sparse else X
+    gram = Gaussian(2.0).gram(samples)
+    pairs = [np.concatenate([np.flatnonzero(y == i), np.flatnonzero(y == j)]) for i in range(4) for j in range(i)]
+    order = np.argsort(y, kind="stable")
+    place = np.argsort(order, kind="stable")
+    problems = [hinge(np.where(y[rows] == y[rows[0]], 1.0, -1.0), 1.0, place[rows]) for rows in pairs]
+    answers = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            answers.append(SMO(tol=1e-6, budget=megabytes * 10**6, max_iter=20_000).solve(gram, problems, None, order))
+    for one, two in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one.coefficients, two.coefficients)
+        assert one.certificate == two.certificate
+
+
 @pytest.mark.parametrize("megabytes", [0, 1, 4])
 def test_working_sets_fit_little_memory(megabytes):
     X, y = overlapping(3000)

@@ -138,10 +138,11 @@ class KernelLogistic(LabelledMachine):
         return [Likelihood.of(training.target, len(self.classes_), cost)]
 
     def _solver(self, training: Training, context: Any = None) -> Any:
+        copied = 0 if training.order is None else training.samples.nbytes
         newton = Newton(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=self._budget(),
+            budget=max(0, self._budget() - copied),
             progress=self._watch(context),
         )
         return newton if self.max_basis is None else ImportVectors(int(self.max_basis), newton)

@@ -298,7 +298,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return
         with np.errstate(over="ignore", invalid="ignore"):
             own = training.kernel.diag_of(training.samples)
-        if not np.isfinite(own).all():
+        if not np.isfinite(own[training.place]).all():
             raise ValueError(NOT_FINITE)
 
     def _make_room(self, training: Training, support: int) -> None:
