@@ -84,13 +84,13 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
         result.primal += result.bias[g] * total[g];
     }
     // Coefficients that do not add up are no solution, however steep or flat the dual is there.
-    double missing[2] = {}, mass[2] = {};
+    double sum[2] = {}, mass[2] = {};
     for (Index p = 0; p < problem.count; ++p) {
-        missing[problem.group_of(p)] += a[p];
+        sum[problem.group_of(p)] += a[p];
         mass[problem.group_of(p)] += std::abs(a[p]);
     }
     for (int g = 0; g < problem.groups; ++g)
-        if (!(std::abs(missing[g] - total[g]) <= kOff * (mass[g] + std::abs(total[g]))))
+        if (!(std::abs(sum[g] - total[g]) <= kOff * (mass[g] + std::abs(total[g]))))
             result.violation = std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
     for (Index p = 0; p < problem.count; ++p)

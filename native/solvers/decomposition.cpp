@@ -82,7 +82,7 @@ template <class T> Index largest(const Gram<T>& gram, const Problem& problem, co
     const auto room = double(settings.together ? settings.block : left(gram, problem, 0, settings.budget));
     const double square = blocks(gram, problem) * sizeof(T), half = copies(gram) / (2 * square);
     const double size = std::sqrt(half * half + room / square) - half;
-    return std::clamp(Index(size) / kScanUnit * kScanUnit, kLeast, kLarge);
+    return std::clamp(Index(size) + 1, kLeast, kLarge); // what taken() allows for, however that was rounded
 }
 
 // Whether a coefficient may grow for ever; then the solver looks at all of them together, to see whether they do.

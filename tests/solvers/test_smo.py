@@ -271,6 +271,18 @@ def test_problems_on_some_samples_in_another_order(kernel):
         np.testing.assert_allclose(one.coefficients, other.coefficients, atol=1e-5)
 
 
+@pytest.mark.parametrize("n", [999, 1001, 1013])
+def test_problems_solved_together_are_one_block_each_if_they_fit(n):
+    y = np.repeat(np.arange(3), n)
+    X = np.random.default_rng(0).normal(size=(3 * n, 4)) + 0.3 * y[:, None]
+    pairs = [np.flatnonzero(y != c) for c in range(3)]
+    problems = [hinge(np.where(y[rows] == y[rows[0]], 1.0, -1.0), 1.0, rows) for rows in pairs]
+    seen = []
+    SMO(max_iter=2, progress=seen.append).solve(Gaussian(2.0).gram(X), problems)
+    assert {p.problem for p in seen} == {0, 1, 2}
+    assert all(p.active == p.size == 2 * n for p in seen)
+
+
 @pytest.mark.parametrize("megabytes", [20, 40, 50, 70, 120])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse):
