@@ -198,7 +198,7 @@ def test_what_is_wrong_with_a_table_is_said(library):
         for use in (lambda table: SVC(kernel=WHOLE).fit(table, y), fitted.predict):
             with pytest.raises(ValueError, match=f"column '{name}' has 1 missing values; fill or drop them first"):
                 use(changed(name, None))
-    with pytest.raises(ValueError, match="found infinity at row 0, column 'dose'"):
+    with pytest.raises(ValueError, match=r"contains infinity .* at row 0, column 'dose'"):
         fitted.predict(changed("dose", np.inf))
     columns = [name for name in frame.columns if name != "dose"]
     with pytest.raises(ValueError, match="there is no column 'dose'; the columns are 'age', 'income', 'molecule'"):
