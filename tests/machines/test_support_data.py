@@ -219,3 +219,15 @@ def test_parameters_are_found_from_samples_that_have_a_weight(kernel):
     X[:9] *= 100
     weight[:9] = 0
     assert SVC(kernel=kernel).fit(X, y, weight).kernel_ == SVC(kernel=kernel).fit(X[9:], y[9:]).kernel_
+
+
+@pytest.mark.parametrize("dtype", [int, bool, np.float32, "Int64", "category"])
+def test_a_frame_with_columns_of_another_kind_is_its_numbers(dtype):
+    X, y = iris
+    numbers = X.copy()
+    numbers[:, 1] = numbers[:, 1].round() > 3 if dtype is bool else numbers[:, 1].round()
+    frame = pd.DataFrame(numbers, columns=["a", "b", "c", "d"]).astype({"b": dtype})
+    machine = SVC().fit(frame, y)
+    np.testing.assert_array_equal(machine.predict(frame), SVC().fit(numbers, y).predict(numbers))
+    with pytest.raises(ValueError, match="feature names should match"):
+        machine.predict(frame[["b", "a", "c", "d"]])

@@ -108,16 +108,20 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
 
 def values_of(X: Any, names: list[str]) -> Any:
-    """The values of a pandas frame of floats with columns of these names; None if X is anything else.
+    """The values of a pandas frame of numbers with columns of these names; None if X is anything else.
 
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    >>> frame = pd.DataFrame({"a": [1.0], "b": [2]})
     >>> values_of(frame, ["a", "b"]), values_of(frame, ["b", "a"])
     (array([[1., 2.]]), None)
     """
     if not nw.dependencies.is_pandas_dataframe(X) or X.columns.tolist() != names:
         return None
-    return X.to_numpy() if all(dtype in FLOATS for dtype in X.dtypes.tolist()) else None
+    dtypes = X.dtypes.tolist()
+    if all(dtype in FLOATS for dtype in dtypes):
+        return X.to_numpy()
+    plain = all(type(dtype).__module__ == "numpy.dtypes" and dtype.kind in "iufb" for dtype in dtypes)
+    return X.to_numpy(dtype=np.float64) if plain else None
 
 
 def _portable(value: Any) -> Any:
