@@ -3,8 +3,10 @@
 #include "solvers/block.hpp"
 #include "solvers/certificate.hpp"
 #include "solvers/progress.hpp"
+#include "solvers/room.hpp"
 #include "solvers/rows.hpp"
 #include "solvers/selection.hpp"
+#include "solvers/twins.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -18,9 +20,9 @@ namespace mercer {
 namespace {
 
 // The cost model. A problem of up to kWhole coefficients is its own working set; a larger one, or one that does not fit
-// into the memory there is, gets working sets of kSmall, or of the number of free coefficients, up to kLarge; of less,
-// but kLeast, where there is no room for them.
-constexpr Index kSmall = 1024, kLarge = 2048, kLeast = 256;
+// into the memory there is, gets working sets of kSmall, or of the number of free coefficients, up to the largest that
+// there is room for.
+constexpr Index kSmall = 1024;
 
 // One in so many.
 constexpr Index kMany = 8;
@@ -49,42 +51,6 @@ constexpr double kFiner = 1e-4;
 // Convex hulls closer than this, relative to the size of the samples, are not told apart.
 constexpr double kApart = 1e-5;
 
-// Bytes that a coefficient takes in vectors: seven of its problem (problem.hpp, a and f), eight here and in rows.hpp,
-// and four while a working set is chosen.
-constexpr std::size_t kEach = (7 + 8 + 4) * sizeof(double);
-
-// The samples of a working set are copied and packed twice, as rows and as columns; the copy may be of twice the width.
-constexpr std::size_t kCopies = 4;
-
-// The entries of its square that a working set of this problem takes, and the bytes of its samples, each.
-template <class T> double blocks(const Gram<T>& gram, const Problem& problem) {
-    return problem.count > kWhole && gram.cost() > kGather ? 2 : 1; // a part that is gathered, the rest computed apart
-}
-template <class T> double copies(const Gram<T>& gram) { return double(kCopies * gram.bytes_each()); }
-
-// What threads take for their tiles and blocks, and what memory by the page leaves unused.
-constexpr std::size_t kBeside = std::size_t(4) << 20;
-
-// Bytes for a problem with working sets of so many, beside the packed samples and the rows it keeps.
-template <class T> std::size_t taken(const Gram<T>& gram, const Problem& problem, Index working) {
-    const auto size = double(std::min(problem.count, working));
-    return std::size_t(size * (blocks(gram, problem) * sizeof(T) * size + copies(gram))) + vectors_of(problem);
-}
-
-// Of the budget, what is left for rows after the packed samples and all that a problem takes.
-template <class T> std::size_t left(const Gram<T>& gram, const Problem& problem, Index working, std::size_t budget) {
-    const std::size_t used = gram.bytes() + taken(gram, problem, working);
-    return budget > used ? budget - used : 0;
-}
-
-// The largest working set that there is room for.
-template <class T> Index largest(const Gram<T>& gram, const Problem& problem, const Settings& settings) {
-    const auto room = double(settings.together ? settings.block : left(gram, problem, 0, settings.budget));
-    const double square = blocks(gram, problem) * sizeof(T), half = copies(gram) / (2 * square);
-    const double size = std::sqrt(half * half + room / square) - half;
-    return std::clamp(Index(size) + 1, kLeast, kLarge); // what taken() allows for, however that was rounded
-}
-
 // Whether a coefficient may grow for ever; then the solver looks at all of them together, to see whether they do.
 bool unlimited(const Problem& problem, Index p) {
     return problem.ridge[p] == 0 && (std::isinf(problem.lower[p]) || std::isinf(problem.upper[p]));
@@ -95,9 +61,10 @@ template <class T> class Decomposition {
     // total: null if the problem is a part of another.
     Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
-        : gram_(gram), problem_(problem), total_(total), settings_(settings),
-          largest_(largest(gram, problem, settings)), whole_(problem.count <= std::min(kWhole, largest_)),
-          rows_(gram, problem, squares, left(gram, problem, largest_, settings.budget)), a_(a), number_(number),
+        : gram_(gram), problem_(problem), total_(total), settings_(settings), room_(gram, problem),
+          largest_(room_.largest(settings.together ? settings.block : room_.left(0, settings.budget))),
+          whole_(problem.count <= std::min(kWhole, largest_)),
+          rows_(gram, problem, squares, room_.left(largest_, settings.budget)), a_(a), number_(number),
           f_(std::size_t(rows_.size()), 0.0), working_(whole_ ? problem.count : std::min(kSmall, largest_)) {
         // What is left for rows may depend on the number of threads, if each has a problem; the steps must not.
         vast_ = !settings.together && problem.count > std::max(settings.vast, kWhole) && rows_.capacity() == 0 &&
@@ -160,7 +127,7 @@ template <class T> class Decomposition {
             if (interrupted) std::rethrow_exception(interrupted);
             if (status == Status::stopped) return done(Status::stopped);
             if (outcome.unbounded) return done(Status::unbounded);
-            if (outcome.steps >= limit) settle();
+            if (outcome.steps >= limit) twins_.settle(problem_, rows_, a_);
             if (!moved && !active_) return done(Status::stalled);
             if (!moved || status == Status::stalled) vast_ = false; // blocks may go on where an active set does not
         }
@@ -211,39 +178,6 @@ template <class T> class Decomposition {
                mark_.primal - now.dual > rate * kFarAway * double(kMostSteps);
     }
 
-    // Two coefficients of one sample, as nu-SVR has them, may hold what the other takes back. That can be anywhere
-    // without a change of K a, but no two coefficients can carry it from sample to sample without one, against the
-    // k(x, x) of both. So it is put where k(x, x) is least.
-    void settle() {
-        if (problem_.groups != 2 || rows_.size() == problem_.count) return;
-        if (twins_.empty()) find_twins();
-        double spare = 0;
-        for (const auto& [p, r] : twins_)
-            if (const double common = std::min(a_[p], -a_[r]); common > 0)
-                a_[p] -= common, a_[r] += common, spare += common;
-        for (const auto& [p, r] : twins_) {
-            if (spare <= 0) return;
-            const double share = std::min({spare, problem_.upper[p] - a_[p], a_[r] - problem_.lower[r]});
-            a_[p] = std::min(a_[p] + share, problem_.upper[p]), a_[r] = std::max(a_[r] - share, problem_.lower[r]);
-            spare -= share;
-        }
-    }
-    void find_twins() {
-        const auto only = [&](Index p) { return problem_.l1[p] == 0 && problem_.ridge[p] == 0; };
-        std::vector<Index> first(std::size_t(rows_.size()), -1);
-        for (Index r = 0; r < problem_.count; ++r) {
-            Index& p = first[std::size_t(rows_.column(r))];
-            if (p < 0)
-                p = r;
-            else if (only(p) && only(r) && problem_.q[p] == problem_.q[r] &&
-                     problem_.group_of(p) != problem_.group_of(r) && problem_.lower[p] == 0 && problem_.upper[r] == 0)
-                twins_.emplace_back(p, r);
-        }
-        std::stable_sort(twins_.begin(), twins_.end(), [&](const auto& s, const auto& t) {
-            return rows_.diagonal(rows_.column(s.first)) < rows_.diagonal(rows_.column(t.first));
-        });
-    }
-
     const std::vector<Index>& choose() {
         if (whole_ && !everything_.empty()) return everything_;
         if (whole_) {
@@ -254,7 +188,7 @@ template <class T> class Decomposition {
         for (Index p = 0; p < problem_.count; ++p)
             free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
         const Index part = std::max({problem_.count / kActive, kPerFree * free, settings_.vast / kPart});
-        active_ = vast_ && 2 * part < problem_.count && own(part) <= left(gram_, problem_, largest_, settings_.budget);
+        active_ = vast_ && 2 * part < problem_.count && room_.of_part(part) <= room_.left(largest_, settings_.budget);
         const Index size = active_ ? part : std::min(std::max(free, kSmall), largest_);
         const std::vector<Index>& working = whole_ ? everything_ : selection_.next(problem_, a_, slopes_, size);
         working_ = Index(working.size());
@@ -304,9 +238,6 @@ template <class T> class Decomposition {
         return Status::converged;
     }
 
-    // The samples of a part are copied and packed.
-    std::size_t own(Index part) const { return 2 * std::size_t(part) * gram_.bytes_each(); }
-
     // The same for an active set: the problem of its coefficients, the others being as they are, is decomposed.
     Status minimise_part(const std::vector<Index>& which, std::vector<double> a, double tol, Index limit,
                          Outcome& outcome) {
@@ -317,7 +248,7 @@ template <class T> class Decomposition {
         Settings settings = settings_;
         settings.tol = tol;
         settings.max_steps = limit;
-        settings.budget -= std::min(settings.budget, std::size_t(problem_.count) * kEach + own(part.problem().count));
+        settings.budget -= std::min(settings.budget, room_.of_vectors() + room_.of_part(part.problem().count));
         // Of the whole problem, violation and gap are those of the last round.
         if (settings_.progress) find_gap();
         if (settings_.progress)
@@ -411,6 +342,7 @@ template <class T> class Decomposition {
     const Problem& problem_;
     const double* total_;
     const Settings& settings_;
+    Room<T> room_;
     Index largest_; // working set
     bool whole_;    // whether that is all coefficients
     Rows<T> rows_;
@@ -430,22 +362,13 @@ template <class T> class Decomposition {
         Index steps = 0;
         double violation = 0, primal = std::numeric_limits<double>::infinity(), dual = 0;
     } mark_;
-    std::vector<std::pair<Index, Index>> twins_; // coefficients of one sample, one that rises and one that falls from 0
-    double radius_ = 0;                          // the largest squared distance from the first sample
+    Twins twins_;
+    double radius_ = 0; // the largest squared distance from the first sample
     Pulse pulse_;
     Solved solved_;
 };
 
 } // namespace
-
-std::size_t vectors_of(const Problem& problem) { return std::size_t(problem.count) * kEach + kBeside; }
-
-template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem) {
-    return taken(gram, problem, kLarge);
-}
-
-template std::size_t taken_for(const Gram<float>&, const Problem&);
-template std::size_t taken_for(const Gram<double>&, const Problem&);
 
 template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
                                   const double* total, const Settings& settings, Solved& solved, bool& started,

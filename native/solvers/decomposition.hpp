@@ -63,11 +63,6 @@ struct Solved {
     }
 };
 
-// The bytes that decompose() takes for a problem with the largest working sets, beside the packed samples and the rows
-// it keeps; and those of them that are not for the working set.
-template <class T> std::size_t taken_for(const Gram<T>& gram, const Problem& problem);
-std::size_t vectors_of(const Problem& problem);
-
 // squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,
 // whatever happens, and what was done is added to `solved`. Both have problem.count entries.

@@ -1,6 +1,7 @@
 #include "solvers/solve.hpp"
 
 #include "solvers/progress.hpp"
+#include "solvers/room.hpp"
 #include "solvers/selection.hpp"
 #include "threads/pool.hpp"
 
@@ -151,12 +152,12 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     bool single = bool(matrices.single);
     for (const Problem* problem : problems)
         single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
-    const std::size_t each =
-        single ? taken_for(*matrices.single, *problems.front()) : taken_for(*matrices.exact, *problems.front());
+    const Room<double> exact(*matrices.exact, *problems.front());
+    const std::size_t each = single ? Room<float>(*matrices.single, *problems.front()).taken() : exact.taken();
     const std::size_t room = own.budget - std::min(own.budget, packed);
     // What any number of threads leaves for a working set: it decides the steps.
-    const std::size_t block = std::min(room, each), vectors = vectors_of(*problems.front());
-    own.block = block - std::min(block, vectors);
+    const std::size_t block = std::min(room, each);
+    own.block = block - std::min(block, exact.beside());
     const int threads = std::clamp(int(std::min<std::size_t>(room / (each + 1), 1 << 20)), 1, thread_count());
     const std::size_t free = room - std::min(room, std::size_t(threads) * each);
     Shared shared;

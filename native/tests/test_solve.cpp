@@ -2,6 +2,7 @@
 // with or without a minimum, interrupted or told to stop.
 #include "check.hpp"
 #include "problems.hpp"
+#include "solvers/room.hpp"
 #include "solvers/rows.hpp"
 #include "threads/pool.hpp"
 
@@ -165,7 +166,8 @@ static void vast_together() {
         Answers answers = ready(examples);
         Settings settings;
         settings.vast = 2100;
-        settings.budget = matrices.single->bytes() + 2 * taken_for(*matrices.single, answers.tasks[0].problem) + 100;
+        settings.budget =
+            matrices.single->bytes() + 2 * Room<float>(*matrices.single, answers.tasks[0].problem).taken() + 100;
         solve(matrices, answers.tasks, settings);
         if (first.empty()) first = answers.a;
         CHECK(answers.a == first);
