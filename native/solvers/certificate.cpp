@@ -1,12 +1,10 @@
 #include "solvers/certificate.hpp"
 
-#include "solvers/scan.hpp"
 #include "solvers/selection.hpp"
-#include "threads/pool.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 #include <vector>
 
 namespace mercer {
@@ -108,97 +106,6 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
             a[p] * (problem.q[p] - 0.5 * f[p] - 0.5 * problem.ridge[p] * a[p]) - problem.l1[p] * std::abs(a[p]);
     }
     return result;
-}
-
-namespace {
-
-constexpr std::size_t kMostPart = 4096, kLeastPart = 512, kPartBytes = std::size_t(4) << 20;
-
-// Samples of so many bytes meet each other all at once, so that every entry is used twice.
-constexpr std::size_t kWholeBytes = 2 * kPartBytes;
-
-std::vector<Index> part(const std::vector<Index>& of, std::size_t from, std::size_t size) {
-    return {of.begin() + std::ptrdiff_t(from), of.begin() + std::ptrdiff_t(std::min(of.size(), from + size))};
-}
-
-// sums += K[columns, support] weight. The rows of the matrix are the support, so that the sums run in a fixed order.
-void add_products(const Gram<double>& exact, const std::vector<Index>& support, const std::vector<Index>& columns,
-                  const double* weight, double* sums) {
-    const auto pairs = exact.between(support, columns);
-    std::vector<Index> every(support.size());
-    std::iota(every.begin(), every.end(), Index(0));
-    std::unique_ptr<Pairs<double>::Ready> ready;
-    pairs->prepare(every.data(), Index(every.size()), ready);
-    const Index n = Index(columns.size()), grain = pairs->grain();
-    parallel((n + grain - 1) / grain, [&](long t) {
-        std::vector<const double*> at;
-        auto add = [&](Index r, Index count, Index j0, Index j1, const double* block, Index stride) {
-            poll();
-            at.resize(std::size_t(count));
-            for (Index i = 0; i < count; ++i) at[std::size_t(i)] = block + i * stride;
-            scans<double>().accumulate(count, j1 - j0, at.data(), weight + r, sums + j0);
-        };
-        pairs->stream(every.data(), Index(every.size()), t * grain, std::min(n, (t + 1) * grain), add, ready.get());
-    });
-}
-
-// f = K a of these coefficients.
-void compute(const Gram<double>& exact, const Problem& problem, const double* a, const std::vector<Index>& where,
-             double* f) {
-    std::vector<Index> rows, support;
-    std::vector<double> weight;
-    for (Index p : where) rows.push_back(problem.sample_of(p));
-    for (Index p = 0; p < problem.count; ++p)
-        if (a[p] != 0) {
-            support.push_back(problem.sample_of(p));
-            weight.push_back(a[p]);
-        }
-    // In parts, as the samples of both sides are copied and packed in double precision.
-    const std::size_t size = std::clamp(kPartBytes / (exact.bytes_each() + 1), kLeastPart, kMostPart);
-    std::vector<double> sums(rows.size(), 0.0);
-    for (std::size_t i = 0; i < rows.size(); i += size)
-        for (std::size_t j = 0; j < support.size(); j += size)
-            add_products(exact, part(support, j, size), part(rows, i, size), weight.data() + j, sums.data() + i);
-    for (std::size_t i = 0; i < where.size(); ++i) f[where[i]] = sums[i];
-}
-
-} // namespace
-
-void sharpen_support(const Gram<double>& exact, const Problem& problem, const double* a, double* f) {
-    std::vector<Index> where, support;
-    std::vector<double> weight;
-    for (Index p = 0; p < problem.count; ++p)
-        if (a[p] != 0) {
-            where.push_back(p);
-            support.push_back(problem.sample_of(p));
-            weight.push_back(a[p]);
-        }
-    if (where.empty() || where.size() * exact.bytes_each() > kWholeBytes) return compute(exact, problem, a, where, f);
-    std::vector<double> sums(where.size());
-    const auto pairs = exact.between(support, support);
-    symmetric_product(*pairs, Index(where.size()), weight.data(), 1, sums.data());
-    for (std::size_t i = 0; i < where.size(); ++i) f[where[i]] = sums[i];
-}
-
-Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error) {
-    double mass = 0;
-    for (Index p = 0; p < problem.count; ++p) mass += std::abs(a[p]);
-    if (mass == 0) std::fill(f, f + problem.count, 0.0);
-    const double off = mass > 0 ? 2 * error * mass : 0; // each slope may be wrong by half of this
-    if (off == 0) return 0;
-    Slopes slopes;
-    slopes.find(problem, a, f, [](Index p) { return p; });
-    std::vector<Index> where;
-    for (Index p = 0; p < problem.count; ++p) {
-        const int g = problem.group_of(p);
-        const double s = slopes.slope[std::size_t(p)];
-        // written so that an unknown (infinite) error selects all
-        if (!(s + problem.rise(p, a[p]) < slopes.highest[g] - off &&
-              s + problem.fall(p, a[p]) > slopes.lowest[g] + off))
-            where.push_back(p);
-    }
-    compute(exact, problem, a, where, f);
-    return Index(where.size());
 }
 
 } // namespace mercer

@@ -5,7 +5,6 @@
 //   / 2
 #pragma once
 
-#include "gram/gram.hpp"
 #include "solvers/problem.hpp"
 
 namespace mercer {
@@ -19,12 +18,5 @@ struct Certificate {
 
 // f is K a for each coefficient's sample; total[g] what the coefficients of group g are to sum to.
 Certificate certify(const Problem& problem, const double* a, const double* f, const double* total);
-
-// Computes f again in double precision wherever an error of `error` in every entry of the matrix could change the
-// violation; f is K a in the precision that has this error. Returns how many were.
-Index sharpen(const Gram<double>& exact, const Problem& problem, const double* a, double* f, double error);
-// Computes f again in double precision for the coefficients that are not zero: at the optimum the objectives depend on
-// no others.
-void sharpen_support(const Gram<double>& exact, const Problem& problem, const double* a, double* f);
 
 } // namespace mercer

@@ -3,6 +3,7 @@
 #include "solvers/progress.hpp"
 #include "solvers/room.hpp"
 #include "solvers/selection.hpp"
+#include "solvers/sharpening.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -37,33 +38,31 @@ struct Shared {
     std::unique_ptr<Squares<double>> exact;
 };
 
-// Certifies what was found in single precision. Says whether that is the end.
-bool judge(const Matrices& matrices, Task& task, double tol) {
+// Certifies what was found in single precision, sharpened as far as the certificate needs it. Says whether that is the
+// end.
+bool judge(Sharpening& sharpening, double error, Task& task, double tol) {
     const Problem& problem = task.problem;
-    const double error = matrices.single->error();
     double off = 0, doubt = 0;
     for (Index p = 0; p < problem.count; ++p) {
         off += 2 * error * std::abs(task.a[p]);
         doubt += kDoubt * error * task.a[p] * task.a[p];
     }
+    // The objectives first: what they need is computed at half the price.
+    if (doubt > kClose * std::abs(certify(problem, task.a, task.f, task.total).dual)) {
+        sharpening.support();
+        doubt = 0;
+    }
     // An error too small to matter is added to the violation; any other is removed where it could count.
     if (off > kNegligible * tol) {
-        sharpen(*matrices.exact, problem, task.a, task.f, error);
+        sharpening.violators(error);
         off = 0;
     }
     task.certificate = certify(problem, task.a, task.f, task.total);
-    task.finished = task.certificate.violation + off <= tol || task.solved.status == Status::step_limit ||
-                    task.solved.status == Status::stopped;
-    if (task.finished && doubt > kClose * std::abs(task.certificate.dual)) {
-        const double violation = task.certificate.violation;
-        sharpen_support(*matrices.exact, problem, task.a, task.f);
-        task.certificate = certify(problem, task.a, task.f, task.total);
-        task.certificate.violation = std::min(violation, task.certificate.violation); // within `off` both are bounds
-        doubt = 0;
-    }
     task.certificate.violation += off;
     task.certificate.primal += doubt;
     task.certificate.dual -= doubt;
+    task.finished = task.certificate.violation <= tol || task.solved.status == Status::step_limit ||
+                    task.solved.status == Status::stopped;
     return task.finished;
 }
 
@@ -106,8 +105,9 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
         task.bits = 32;
         decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.solved, task.begun, task.a,
                   task.f, number);
-        if (judge(matrices, task, settings.tol)) return;
-        sharpen(*matrices.exact, problem, task.a, task.f, std::numeric_limits<double>::infinity());
+        Sharpening sharpening(*matrices.exact, problem, task.a, task.f);
+        if (judge(sharpening, matrices.single->error(), task, settings.tol)) return;
+        sharpening.all();
     }
     task.bits = 64;
     Settings rest = settings;

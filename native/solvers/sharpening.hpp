@@ -1,0 +1,37 @@
+// K a in double precision, where it was found in another: for as many coefficients as a certificate needs, and for each
+// of them once.
+#pragma once
+
+#include "gram/gram.hpp"
+#include "solvers/problem.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace mercer {
+
+class Sharpening {
+  public:
+    // f is K a in the other precision, and sharpened in place; a stays as it is.
+    Sharpening(const Gram<double>& exact, const Problem& problem, const double* a, double* f);
+
+    // Each says for how many coefficients it computed anew.
+    // Wherever an error of `error` in every entry of the matrix could change the violation.
+    Index violators(double error);
+    // Of the coefficients that are not zero: at the optimum the objectives depend on no others.
+    Index support();
+    Index all();
+
+  private:
+    Index compute(const std::vector<Index>& where);
+
+    const Gram<double>& exact_;
+    const Problem& problem_;
+    const double* a_;
+    double* f_;
+    std::vector<std::uint8_t> known_;         // whether f is exact
+    std::vector<Index> nonzero_, supporting_; // coefficients, and their samples ...
+    std::vector<double> weight_;              // ... and values
+};
+
+} // namespace mercer
