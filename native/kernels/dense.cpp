@@ -142,6 +142,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
   private:
+    class Originals;
     struct Strips final : Ready {
         std::vector<Strip<T>> strips;
     };
@@ -238,10 +239,19 @@ template <class T> class DensePairs final : public Pairs<T> {
         const double most = double(rows.largest[p]) + double(z.largest.data()[q - z.first]);
         if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
             return isa_.distances(live, row_squares, column_squares, step, end, sums);
-        if (const unsigned suspects =
-                isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, sums))
-            repair(rows, z, which, p, q, suspects, sums);
-        isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
+        unsigned suspects =
+            isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, step, end, sums);
+        if (suspects == 0) return;
+        Originals originals(*this, q);
+        for (; suspects != 0; suspects &= suspects - 1) {
+            const int i = std::countr_zero(suspects);
+            T* entries = sums + i * isa_.nr;
+            if (x_.other || z_.other) // the panels are as exact as what can be read
+                repair_packed(rows, z, p, q, i, entries);
+            else
+                repair(rows, z, which, p, q, i, originals, entries);
+            isa_.apply(step, end, entries, std::size_t(isa_.nr));
+        }
     }
 
     // |x|^2 - 2 x.z + |z|^2 is wrong by up to this much, which matters where x and z are close together and far from
@@ -264,9 +274,10 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // The entries of a tile that are looked at more closely: those below a bound that is linear in the squares and
-    // never less than unreliable_below(), as log x <= x - 1.
+    // never less than unreliable_below(), as log x <= x - 1. Rows are searched with some room, so that which of their
+    // entries are repaired depends on those alone.
+    static constexpr double kRoom = 1.001;
     void set_suspicion() {
-        constexpr double room = 1.001;
         const double rate = formula_.rate;
         double slope = error(1), offset = 0;
         if (rate <= 0)
@@ -275,62 +286,78 @@ template <class T> class DensePairs final : public Pairs<T> {
             slope += slope / kAllowed, offset = -1 / rate;
         else
             offset = 746 / rate;
-        suspect_slope_ = T(room * slope), suspect_offset_ = T(offset < 0 ? offset / room : offset * room);
+        close_slope_ = T(slope), close_offset_ = T(offset);
+        suspect_slope_ = T(kRoom * slope), suspect_offset_ = T(offset < 0 ? offset / kRoom : offset * kRoom);
     }
 
-    // Computes the unreliable entries of a tile again, from differences of the samples themselves; they are in these
-    // rows of it. Each is judged by its own squares, so that it does not depend on its neighbours.
-    void repair(const Strip<T>& rows, const Columns<T>& z, Chosen which, Index p, Index q, unsigned suspects,
-                T* tile) const {
-        const int nr = isa_.nr;
-        const int columns = static_cast<int>(std::min<Index>(nr, z_.rows - q * nr));
+    // Computes the unreliable entries of row i of a tile again, from differences of the samples themselves ...
+    void repair(const Strip<T>& rows, const Columns<T>& z, Chosen which, Index p, Index q, int i, Originals& originals,
+                T* entries) const {
+        const Index place = p * isa_.mr + i;
+        const T row_square = rows.squares.data()[place];
         const T* column_squares = squares(z, q);
         const T* scale = direct_scale_.empty() ? nullptr : direct_scale_.data();
-        Originals originals(*this, q, columns);
-        for (; suspects != 0; suspects &= suspects - 1) {
-            const int i = std::countr_zero(suspects);
-            const Index place = p * isa_.mr + i;
-            const T row_square = rows.squares.data()[place];
-            T* entries = tile + i * nr;
-            for (int j = 0; j < columns; ++j) {
-                if (!(entries[j] < suspect_slope_ * (row_square + column_squares[j]) + suspect_offset_)) continue;
-                if (!(double(entries[j]) < unreliable_below(double(row_square) + double(column_squares[j])))) continue;
+        for (int j = 0; j < originals.columns(); ++j)
+            if (entries[j] < close_slope_ * (row_square + column_squares[j]) + close_offset_ &&
+                double(entries[j]) < unreliable_below(double(row_square) + double(column_squares[j])))
                 entries[j] = isa_.direct(d_, originals.x(which[rows.order[std::size_t(place)]]), originals.z(j), scale);
-            }
+    }
+    // ... or of what is packed, the whole row at once.
+    void repair_packed(const Strip<T>& rows, const Columns<T>& z, Index p, Index q, int i, T* entries) const {
+        const T row_square = rows.squares.data()[p * isa_.mr + i];
+        const T* column_squares = squares(z, q);
+        const T* near = packed_distances(rows, z, p, q, i);
+        for (Index j = 0; j < isa_.nr; ++j) {
+            const bool close = entries[j] < close_slope_ * (row_square + column_squares[j]) + close_offset_;
+            entries[j] = close ? near[j] : entries[j];
         }
+    }
+
+    // The squared distances of row i of a panel from a panel of columns, by differences of what is packed.
+    const T* packed_distances(const Strip<T>& rows, const Columns<T>& z, Index p, Index q, int i) const {
+        const Index mr = isa_.mr, nr = isa_.nr, whole = packing_.depth();
+        const Index row_panels = ceil_div(rows.count, mr);
+        const Index* length = rows.length.data() + p;
+        T* near = scratch<T>().originals.reserve(std::size_t(nr + packing_.chunk() * mr));
+        T* row = near + nr; // with zeros where they were left out; one in mr places counts
+        for (Index k = 0; k < whole; k += packing_.chunk(), length += row_panels) {
+            const Index depth = std::min(packing_.chunk(), whole - k), at = k * row_panels + p * depth;
+            const T* a = rows.panels.data() + at * mr + i;
+            if (*length >= 0) {
+                for (Index c = 0; c < depth; ++c) row[c * mr] = T(0);
+                for (Index c = 0; c < *length; ++c) row[rows.which[std::size_t(at + c)] * mr] = a[c * mr];
+                a = row;
+            }
+            isa_.tile[static_cast<int>(Pair::squared_direct)](1, depth, a, panel(z, q) + k * nr, near, k == 0);
+        }
+        return near;
     }
 
     // The samples of a tile as the caller has them: where they lie if their coordinates are contiguous, else copied,
-    // the columns and a row when they are first asked for. Those of another precision are shifted before they are
-    // rounded, so that less is lost.
+    // the columns and a row when they are first asked for.
     class Originals {
       public:
-        Originals(const DensePairs& pairs, Index q, int columns)
-            : pairs_(pairs), first_(q * pairs.isa_.nr), columns_(columns),
-              copied_(!pairs.x_.contiguous() || !pairs.z_.contiguous()) {
-            if (copied_) buffer_ = scratch<T>().originals.reserve(std::size_t((pairs.isa_.nr + 1) * pairs.d_));
-        }
+        Originals(const DensePairs& pairs, Index q)
+            : pairs_(pairs), first_(q * pairs.isa_.nr),
+              columns_(std::min<Index>(pairs.isa_.nr, pairs.z_.rows - first_)), missing_(columns_),
+              copied_(!pairs.x_.contiguous() || !pairs.z_.contiguous()) {}
+        int columns() const { return int(columns_); }
         const T* x(Index i) {
             if (!copied_) return pairs_.x_.row(i);
-            if (i != row_) copy(pairs_.x_, row_ = i, buffer_);
-            return buffer_;
+            if (i != row_) pairs_.x_.read(row_ = i, buffer());
+            return buffer();
         }
         const T* z(int j) {
             if (!copied_) return pairs_.z_.row(first_ + j);
-            for (; columns_ > 0; --columns_) copy(pairs_.z_, first_ + columns_ - 1, buffer_ + columns_ * pairs_.d_);
-            return buffer_ + (j + 1) * pairs_.d_;
+            for (; missing_ > 0; --missing_) pairs_.z_.read(first_ + missing_ - 1, buffer() + missing_ * pairs_.d_);
+            return buffer() + (j + 1) * pairs_.d_;
         }
 
       private:
-        void copy(const Source<T>& from, Index i, T* to) const {
-            const bool rounded = pairs_.x_.other || pairs_.z_.other;
-            Frame{rounded ? pairs_.packing_.shift() : nullptr}.read(from, i, to);
-        }
+        T* buffer() { return scratch<T>().originals.reserve(std::size_t((pairs_.isa_.nr + 1) * pairs_.d_)); }
         const DensePairs& pairs_;
-        Index first_, row_ = -1;
-        int columns_; // still to be copied
+        Index first_, columns_, missing_, row_ = -1;
         bool copied_;
-        T* buffer_ = nullptr;
     };
 
     // Asks for the memory of a tile's result while the tile is being summed.
@@ -372,7 +399,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     Packing<T> packing_;
     double growth_;
     bool distances_;
-    T suspect_slope_ = 0, suspect_offset_ = 0;
+    T suspect_slope_ = 0, suspect_offset_ = 0, close_slope_ = 0, close_offset_ = 0;
     std::vector<T> direct_scale_;
     std::shared_ptr<const Columns<T>> kept_; // null: they are packed when they are wanted
 };

@@ -63,59 +63,61 @@ template <class T> T direct(std::ptrdiff_t depth, const T* x, const T* z, const 
     return total;
 }
 
-template <class T>
-unsigned suspects(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile) {
-    using S = Simd<T>;
-    using V = typename S::V;
-    constexpr int NR = kColumns<T>, L = S::lanes;
-    const V c[2] = {S::load(column_squares), S::load(column_squares + L)};
-    const V zero = S::splat(T(0)), a = S::splat(slope), b = S::splat(offset);
-    const auto any = [](typename S::I lanes) {
-        typename S::Int all = 0;
-        for (int l = 0; l < L; ++l) all |= lanes[l];
-        return all != 0;
-    };
-    typename S::I found = S::splat_int(0);
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < 2; ++j) {
-            T* at = tile + i * NR + j * L;
-            const V squares = S::splat(row_squares[i]) + c[j], dot = S::load(at);
-            const V value = S::max(squares - (dot + dot), zero);
-            found |= value < a * squares + b;
-            S::store(at, value);
-        }
-    if (!any(found)) return 0;
-    unsigned which = 0;
-    for (int i = 0; i < rows; ++i) {
-        const V square = S::splat(row_squares[i]);
-        const T* at = tile + i * NR;
-        const bool here = any((S::load(at) < a * (square + c[0]) + b) | (S::load(at + L) < a * (square + c[1]) + b));
-        which |= unsigned(here) << i;
-    }
-    return which;
-}
-
 // Rows of a tile at a time, each of two vectors.
-template <class T, int R>
-void distances_of(const T* row_squares, const T* column_squares, const Step* step, const Step* end, T* tile) {
+template <class T, int R, bool Checked> unsigned distances_of(const T* row_squares, const T* column_squares, T slope,
+                                                              T offset, const Step* step, const Step* end, T* tile) {
     using S = Simd<T>;
     using V = typename S::V;
     constexpr int L = S::lanes;
     const V c[2] = {S::load(column_squares), S::load(column_squares + L)};
     V v[2 * R];
+    typename S::I found[R];
     for (int u = 0; u < 2 * R; ++u) {
-        const V dot = S::load(tile + u * L);
-        v[u] = S::max((row_squares[u / 2] + c[u % 2]) - (dot + dot), S::splat(T(0)));
+        const V dot = S::load(tile + u * L), squares = row_squares[u / 2] + c[u % 2];
+        v[u] = S::max(squares - (dot + dot), S::splat(T(0)));
+        const typename S::I close = v[u] < S::splat(slope) * squares + S::splat(offset);
+        found[u / 2] = u % 2 ? found[u / 2] | close : close;
+    }
+    if constexpr (Checked) {
+        typename S::I some = found[0];
+        for (int r = 1; r < R; ++r) some |= found[r];
+        if (S::any(some)) {
+            unsigned which = 0;
+            for (int r = 0; r < R; ++r) {
+                V row[2] = {v[2 * r], v[2 * r + 1]};
+                if (S::any(found[r]))
+                    which |= 1u << r;
+                else
+                    run<T>(step, end, row);
+                for (int j = 0; j < 2; ++j) S::store(tile + (2 * r + j) * L, row[j]);
+            }
+            return which;
+        }
     }
     run<T>(step, end, v);
     for (int u = 0; u < 2 * R; ++u) S::store(tile + u * L, v[u]);
+    return 0;
+}
+template <class T, bool Checked> unsigned distances(int rows, const T* row_squares, const T* column_squares, T slope,
+                                                    T offset, const Step* step, const Step* end, T* tile) {
+    constexpr int NR = kColumns<T>, R = kTogether / 2;
+    unsigned which = 0;
+    int i = 0;
+    for (; i + R <= rows; i += R)
+        which |= distances_of<T, R, Checked>(row_squares + i, column_squares, slope, offset, step, end, tile + i * NR)
+                 << i;
+    for (; i < rows; ++i)
+        which |= distances_of<T, 1, Checked>(row_squares + i, column_squares, slope, offset, step, end, tile + i * NR)
+                 << i;
+    return which;
 }
 template <class T>
 void distances(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end, T* tile) {
-    constexpr int NR = kColumns<T>, R = kTogether / 2;
-    int i = 0;
-    for (; i + R <= rows; i += R) distances_of<T, R>(row_squares + i, column_squares, step, end, tile + i * NR);
-    for (; i < rows; ++i) distances_of<T, 1>(row_squares + i, column_squares, step, end, tile + i * NR);
+    distances<T, false>(rows, row_squares, column_squares, T(0), T(0), step, end, tile);
+}
+template <class T> unsigned suspects(int rows, const T* row_squares, const T* column_squares, T slope, T offset,
+                                     const Step* step, const Step* end, T* tile) {
+    return distances<T, true>(rows, row_squares, column_squares, slope, offset, step, end, tile);
 }
 
 } // namespace mercer::MERCER_ISA

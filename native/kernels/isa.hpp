@@ -48,9 +48,10 @@ template <class T> struct Isa {
     // tile[i][j] <- the steps applied to max(0, (rows[i] + columns[j]) - 2 tile[i][j])
     void (*distances)(int rows, const T* row_squares, const T* column_squares, const Step* step, const Step* end,
                       T* tile);
-    // The same without steps. Bit i of what it returns: whether one in row i is below slope (rows[i] + columns[j]) +
-    // offset.
-    unsigned (*suspects)(int rows, const T* row_squares, const T* column_squares, T slope, T offset, T* tile);
+    // The same but for rows in which a distance is below slope (rows[i] + columns[j]) + offset: bit i of what it
+    // returns is set, and its distances are left without steps.
+    unsigned (*suspects)(int rows, const T* row_squares, const T* column_squares, T slope, T offset, const Step* step,
+                         const Step* end, T* tile);
     IntegerTiles<T> words; // of signed 16-bit integers
     // distances() of integers, which are times `unit`; squares, too, are 32-bit integers.
     void (*integer_distances)(int rows, const T* row_squares, const T* column_squares, T unit, const Step* step,

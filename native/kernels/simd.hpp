@@ -39,6 +39,22 @@ template <class T> struct Simd {
     static I bits(V v) { return reinterpret_cast<I>(v); }
     static V from_bits(I v) { return reinterpret_cast<V>(v); }
     static V select(I mask, V a, V b) { return from_bits((bits(a) & mask) | (bits(b) & ~mask)); }
+    // Whether a lane of a mask is set.
+    static bool any(I mask) {
+#if defined(__AVX512DQ__)
+        if constexpr (sizeof(I) == 64 && sizeof(T) == 4) return _mm512_movepi32_mask(__m512i(mask)) != 0;
+        if constexpr (sizeof(I) == 64 && sizeof(T) == 8) return _mm512_movepi64_mask(__m512i(mask)) != 0;
+#endif
+#if defined(__AVX2__)
+        if constexpr (sizeof(I) == 32) return _mm256_movemask_epi8(__m256i(mask)) != 0;
+#endif
+#if defined(__x86_64__)
+        if constexpr (sizeof(I) == 16) return _mm_movemask_epi8(__m128i(mask)) != 0;
+#endif
+        Int all = 0;
+        for (int l = 0; l < lanes; ++l) all |= mask[l];
+        return all != 0;
+    }
     static V abs(V v) { return from_bits(bits(v) & ~splat_int(Int(1) << (8 * sizeof(T) - 1))); }
     // a < b ? a : b and a > b ? a : b, so b where either is NaN. Compilers do not always see the one instruction.
     static V min(V a, V b) {

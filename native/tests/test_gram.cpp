@@ -132,6 +132,18 @@ static void formulas() {
             check_gram(*formula_gram<float>(sparse.source, formula, {}, 1e-5, 0), expected, 1e-5);
             check_gram(*formula_gram<double>(sparse_single.source, formula, {}, 0, 0), expected, 0);
         }
+    // Samples in float64, far from their centre and close to each other, with zeros that are left out: distances that
+    // cancel are computed again from what is packed in float32.
+    for (double density : {1.0, 0.3}) {
+        check::context = "clusters, density " + std::to_string(density);
+        auto x = naive::samples<double>(Pair::dot, n * d, density, 6);
+        for (Index i = 0; i < n; ++i)
+            for (Index k = 0; k < d; ++k)
+                if (density == 1 || (k + i % 3) % 3 == 0) x[std::size_t(i * d + k)] += i % 3 ? 40 : -40;
+        std::vector<double> shift(std::size_t(d), 0.25);
+        const auto pairs = formula_gram<float>(naive::dense(x, n, d), kGaussian, Frame{shift.data()}, 1e-5);
+        check_gram(*pairs, naive_matrix(x, n, d, kGaussian), 1e-5);
+    }
     // Some coordinates are in most samples, and in fewer of some selections, whose entries are the same nevertheless.
     check::context = "uneven";
     auto uneven = naive::samples<double>(Pair::dot, n * 400, 0.02, 3);

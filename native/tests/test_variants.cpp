@@ -97,6 +97,21 @@ template <class T> static void squares_and_distances(const Isa<T>& isa) {
                     CHECK_CLOSE(finished[at], naive::apply(steps, plain[at]), 8 * kEps<T>, 1.0);
                     if (j % mr == i) CHECK(plain[at] == T(0) && finished[at] == T(1));
                 }
+            // Rows with a distance below the bound are left without steps; the bound is above some, not all.
+            const T slope = T(0.7), offset = T(-1);
+            std::vector<T> mixed(sums);
+            const unsigned which = isa.suspects(rows, of_rows.data(), of_columns.data(), slope, offset, steps.data(),
+                                                steps.data() + 2, mixed.data());
+            CHECK(which >> rows == 0);
+            for (int i = 0; i < rows; ++i) {
+                bool close = false;
+                for (int j = 0; j < nr; ++j)
+                    close |= plain[std::size_t(i * nr + j)] <
+                             slope * (of_rows[std::size_t(i)] + of_columns[std::size_t(j)]) + offset;
+                CHECK((which >> i & 1) == unsigned(close));
+                for (auto at = std::size_t(i * nr); at < std::size_t((i + 1) * nr); ++at)
+                    CHECK(mixed[at] == (close ? plain[at] : finished[at]));
+            }
         }
     }
 }
