@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace mercer {
@@ -96,11 +97,16 @@ template <class T> bool Block<T>::advance(Index i, Index j) {
     } else if (flat && std::isinf(above) && std::isinf(below)) {
         return false;
     }
-    // Exactly onto the bound that was reached.
+    // Exactly onto the bound that was reached, or that only rounding is in the way of: a coefficient next to its bound
+    // would count as free, and the bias, where no other is, hang on it alone.
     const double top = a_[i] < 0 && problem_->l1[p] > 0 ? 0.0 : problem_->upper[p];
     const double bottom = a_[j] > 0 && problem_->l1[r] > 0 ? 0.0 : problem_->lower[r];
-    a_[i] = t == above ? top : std::min(a_[i] + t, top);
-    a_[j] = t == below ? bottom : std::max(a_[j] - t, bottom);
+    const auto onto = [](double a, double bound, double before) {
+        constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+        return std::abs(a - bound) < kRounding * std::max(std::abs(before), std::abs(bound)) ? bound : a;
+    };
+    a_[i] = t == above ? top : onto(std::min(a_[i] + t, top), top, a_[i]);
+    a_[j] = t == below ? bottom : onto(std::max(a_[j] - t, bottom), bottom, a_[j]);
     return true;
 }
 

@@ -38,29 +38,42 @@ struct Shared {
     std::unique_ptr<Squares<double>> exact;
 };
 
+// How far the violation and the objectives may be off if every entry of the matrix is by `error`.
+struct Doubt {
+    double violation = 0, objectives = 0;
+
+    Doubt(const Task& task, double error) {
+        for (Index p = 0; p < task.problem.count; ++p) {
+            violation += 2 * error * std::abs(task.a[p]);
+            objectives += kDoubt * error * task.a[p] * task.a[p];
+        }
+    }
+};
+
+Certificate certify(const Task& task) { return certify(task.problem, task.a, task.f, task.total); }
+Certificate certify(const Task& task, const Doubt& doubt) {
+    Certificate result = certify(task);
+    result.violation += doubt.violation;
+    result.primal += doubt.objectives;
+    result.dual -= doubt.objectives;
+    return result;
+}
+
 // Certifies what was found in single precision, sharpened as far as the certificate needs it. Says whether that is the
 // end.
 bool judge(Sharpening& sharpening, double error, Task& task, double tol) {
-    const Problem& problem = task.problem;
-    double off = 0, doubt = 0;
-    for (Index p = 0; p < problem.count; ++p) {
-        off += 2 * error * std::abs(task.a[p]);
-        doubt += kDoubt * error * task.a[p] * task.a[p];
-    }
+    Doubt doubt(task, error);
     // The objectives first: what they need is computed at half the price.
-    if (doubt > kClose * std::abs(certify(problem, task.a, task.f, task.total).dual)) {
+    if (doubt.objectives > kClose * std::abs(certify(task).dual)) {
         sharpening.support();
-        doubt = 0;
+        doubt.objectives = 0;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
-    if (off > kNegligible * tol) {
+    if (doubt.violation > kNegligible * tol) {
         sharpening.violators(error);
-        off = 0;
+        doubt.violation = 0;
     }
-    task.certificate = certify(problem, task.a, task.f, task.total);
-    task.certificate.violation += off;
-    task.certificate.primal += doubt;
-    task.certificate.dual -= doubt;
+    task.certificate = certify(task, doubt);
     task.finished = task.certificate.violation <= tol || task.solved.status == Status::step_limit ||
                     task.solved.status == Status::stopped;
     return task.finished;
@@ -97,10 +110,8 @@ void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
     }
 }
 
-void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
+void solve_in_turn(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
-    task.begun = false;
-    task.solved = {};
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
         task.bits = 32;
         decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.solved, task.begun, task.a,
@@ -115,9 +126,26 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
     if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
     decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.solved, task.begun, task.a, task.f,
               number);
-    task.certificate = certify(problem, task.a, task.f, task.total);
+    task.certificate = certify(task);
     doubt_rounding(*matrices.exact, task, settings.tol);
     task.finished = true;
+}
+
+// Whatever happens, a certificate is as true as what is known by then: nothing, before f is.
+void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    task.begun = false;
+    task.solved = {};
+    task.certificate = {infinity, -infinity, infinity, {}};
+    try {
+        solve_in_turn(matrices, shared, task, settings, number);
+    } catch (...) {
+        if (task.begun) {
+            task.certificate = certify(task, Doubt(task, task.bits == 32 ? matrices.single->error() : 0.0));
+            if (task.bits == 64) doubt_rounding(*matrices.exact, task, settings.tol);
+        }
+        throw;
+    }
 }
 
 } // namespace

@@ -45,7 +45,7 @@ def contests_of(model: Any) -> tuple[Contest, ...]:
     classes = model.classes_.tolist()
     if len(classes) == 2:
         return (Contest(classes[1], classes[0]),)
-    if getattr(model, "strategy", "ovr") == "ovo":
+    if getattr(model, "_by_pairs", False):
         return tuple(Contest(i, j) for i, j in combinations(classes, 2))
     return tuple(Contest(c) for c in classes)
 

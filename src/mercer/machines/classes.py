@@ -109,7 +109,7 @@ class SupportClassifier(LabelledMachine):
     def _norm(self, problem: Problem, solution: Solution) -> float:
         """|w| of that function, from its dual objective q'a - a'Ka / 2."""
         squared = 2 * (float(np.sum(problem.q * solution.coefficients)) - certificate_of(solution).dual)
-        return float(np.sqrt(max(squared, 0.0)) / self._margin(solution)[0]) or 1.0
+        return float(np.sqrt(max(squared, 0.0)) / abs(self._margin(solution)[0])) or 1.0
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -121,12 +121,20 @@ class SupportClassifier(LabelledMachine):
                 f"Use `CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`",
                 FutureWarning,
             )
-        if self.strategy == "ovr" and (self.decision_function_shape == "ovo" or self.probability is True):
+        if self.strategy == "ovr" and (self.decision_function_shape == "ovo" or self._calibrates()):
             raise ValueError(
                 "strategy='ovr' trains one machine per class, so it has neither decision_function_shape='ovo' nor "
                 "probability=True; use strategy='ovo'"
             )
         return super()._fit(X, y, sample_weight)
+
+    def _calibrates(self) -> bool:
+        return self.probability != "deprecated" and bool(self.probability)
+
+    def _targets(self, y: Any, samples: int) -> Array:
+        target = super()._targets(y, samples)
+        self._by_pairs = len(self.classes_) > 2 and self.strategy == "ovo"  # what is fitted, whatever is set later
+        return target
 
     def _arranged(self, target: Array, weight: Vector) -> Positions:
         used = super()._arranged(target, weight)
@@ -138,8 +146,7 @@ class SupportClassifier(LabelledMachine):
 
     def _pairs(self) -> list[tuple[int, int]]:
         """The pairs of classes that have a problem each, if there are more than two classes to pair."""
-        k = len(self.classes_)
-        return list(combinations(range(k), 2)) if k > 2 and self.strategy == "ovo" else []
+        return list(combinations(range(len(self.classes_)), 2)) if self._by_pairs else []
 
     def _contests(self, target: Array) -> list[tuple[Positions | None, Vector]]:
         """The samples (all of them if None) and the signs of every problem of two classes."""
@@ -215,7 +222,7 @@ class SupportClassifier(LabelledMachine):
         """The value of every problem's function: (rows, problems), or (rows,) for two classes."""
         samples = self._seen(X)
         with limited(self.n_jobs):
-            if len(self.classes_) == 2 or self.strategy == "ovr":
+            if not self._by_pairs:
                 return self._expansion(samples)
             sums = self._expansion.by_segment(samples, self._first_support)
         of_first, of_second = columns_of(len(self.classes_))
@@ -232,7 +239,7 @@ class SupportClassifier(LabelledMachine):
         values = self._values(X)
         if values.ndim == 1:
             return values
-        if self.strategy == "ovr":
+        if not self._by_pairs:
             return np.asarray(values / self._norms)
         if self.decision_function_shape == "ovo":
             return values
@@ -245,20 +252,20 @@ class SupportClassifier(LabelledMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             check_is_fitted(self)
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        if self.break_ties or self.strategy == "ovr":
-            values = self.decision_function(X)
+        check_is_fitted(self)
+        if self._by_pairs and not self.break_ties:
+            values = votes(self._values(X) > 0, len(self.classes_))
         else:
-            values = self._values(X)
-            values = values if values.ndim == 1 else votes(values > 0, len(self.classes_))
+            values = self.decision_function(X)
         return np.asarray(self.classes_.take(values >= 0 if values.ndim == 1 else values.argmax(axis=1)))
 
     # -- probabilities ----------------------------------------------------------------------------------------
 
     def _complete(self, training: Training, gram: Gram) -> None:
         """Fits Platt's sigmoids to values that cross-validation gives."""
-        if self.probability is not True:
+        if not self._calibrates():
             return
-        random = check_random_state(self.random_state)
+        random = check_random_state(0 if self.random_state is None else self.random_state)
         contests = self._contests(training.target)
         values = self._held_out(training, gram, contests, [random.permutation(len(sign)) for _, sign in contests])
         # As in LIBSVM, the first class is the positive one, also of two.
@@ -287,7 +294,7 @@ class SupportClassifier(LabelledMachine):
         return values
 
     def _check_probability(self) -> bool:
-        if self.probability == "deprecated" or not self.probability:
+        if not self._calibrates():
             raise AttributeError("predict_proba is not available when probability=False")
         return True
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from mercer.machines.base import warn_caller
 from mercer.machines.classes import SupportClassifier
-from mercer.machines.support import Positions, Training, priced
+from mercer.machines.support import Positions, Training, certificate_of, priced
 from mercer.problem import Problem, Vector, hinge, nu_hinge
 from mercer.solvers import Solution
 
@@ -56,7 +56,7 @@ class SVC(SupportClassifier):
     break_ties : bool, default=False
         Whether equal votes are decided by the values of ``decision_function``.
     random_state : int, RandomState instance or None, default=None
-        For the folds of ``probability=True``.
+        For the folds of ``probability=True``. None is a seed like any other.
     strategy : "ovo" or "ovr", default="ovo"
         Train one problem per pair of classes, or per class against the rest; then the largest distance f / |w| decides.
     n_jobs : int, default=None
@@ -253,7 +253,9 @@ class NuSVC(SupportClassifier):
 
     def _margin(self, solution: Solution) -> tuple[float, float]:
         positive, negative = solution.bias  # what f lacks to be zero at the margins of the two classes
-        margin = abs(float(negative - positive)) / 2
+        margin = float(negative - positive) / 2  # below zero for some kernels that are not positive semi-definite
+        if not margin and not certificate_of(solution).converged:  # where nothing is known, f is zero
+            return 1.0, 0.0
         if not margin:
             raise ValueError(
                 "the margin is 0: to this kernel the classes are so alike that no function has a share of margin "
@@ -263,7 +265,7 @@ class NuSVC(SupportClassifier):
 
     def _warn(self, solutions: Sequence[Solution]) -> None:
         super()._warn(solutions)
-        margins = [self._margin(solution)[0] for solution in solutions]
+        margins = [abs(self._margin(solution)[0]) for solution in solutions]
         if min(margins) <= self.tol * 1e-3:
             warn_caller(
                 f"The margin is {min(margins):.1e}, next to nothing: these classes overlap so much that no function "
@@ -273,7 +275,7 @@ class NuSVC(SupportClassifier):
 
     def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
         separated = super()._separated(training, problems, coefficients)
-        sizes = [a[a > 0].sum() or 1.0 for a in separated]
+        sizes = [a[p.upper > 0].sum() or 1.0 for a, p in zip(separated, problems, strict=True)]
         return [a * (p.groups()[0][1] / size) for a, p, size in zip(separated, problems, sizes, strict=True)]
 
 

@@ -196,6 +196,8 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
 
     def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
+        if np.isinf(self.C):
+            raise ValueError("C=inf, a hard margin, needs penalty='l2' and multi_class='ovr'; others take a finite C")
         X, y = _validated(self, X, y)
         classes = np.unique(y)
         X, y, weight = _weighted(X, y, sample_weight, 1.0)  # liblinear would count the classes of what has no weight

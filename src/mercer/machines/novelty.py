@@ -109,8 +109,8 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
     def _problems(self, training: Training) -> list[Problem]:
         return [one_class(training.weight, self.nu)]
 
-    def _keep(self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution]) -> None:
-        super()._keep(X, training, problems, solutions)
+    def _keep(self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution], **how: Any) -> None:
+        super()._keep(X, training, problems, solutions, **how)
         self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> Array:

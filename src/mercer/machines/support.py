@@ -42,6 +42,11 @@ from mercer.threads import limited
 Positions = NDArray[np.int64]
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
 be preprocessed."
+#: The attributes of a solution.
+FOUND = (
+    *("_expansion", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_"),
+    *("certificate_", "fit_status_", "n_iter_", "shape_fit_"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +147,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
                 solutions = self._solver(training, context).solve(gram, problems, start, training.order)
         except SolverInterrupted as interrupt:
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
-                self._keep(X, training, problems, interrupt.solutions)
+                self._keep(X, training, problems, interrupt.solutions, precisely=False)
             raise
         self._refuse_overflow(training, solutions)
         self._keep(X, training, problems, solutions)
@@ -154,7 +159,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _forget(self) -> None:
         """Lets go of the function of an earlier fit: it is of other data, and its memory is wanted."""
-        for name in ("_expansion", "support_vectors_"):
+        for name in FOUND:
             self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -263,34 +268,47 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     # -- fitted attributes ------------------------------------------------------------------------------------
 
-    def _keep(self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution]) -> None:
-        """Sets the fitted attributes."""
+    def _keep(
+        self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution], *, precisely: bool = True
+    ) -> None:
+        """Sets the fitted attributes, the function last: Ctrl-C while samples are copied leaves all but that.
+
+        Without ``precisely`` they are copied as they are, which is sooner done.
+        """
         coefficients, bias = self._combined(training, problems, solutions)
         if not (np.isfinite(coefficients).all() and np.isfinite(bias).all()):
             raise ValueError(NOT_FINITE)
         support = self._support(training, np.flatnonzero(coefficients.any(axis=1)))
         spanning = support if len(support) else np.zeros(1, dtype=np.int64)  # the zero function, too, has samples
-        self._make_room(training, len(spanning))
-        samples, coefficients = training.take(spanning), coefficients[spanning]
+        coefficients = coefficients[spanning]
         self.kernel_ = training.kernel
         self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else self._shape(training)
-        self._expansion = Expansion(
-            training.kernel,
-            precise(training.kernel, samples, coefficients, self._size(training)),
-            coefficients[:, 0] if coefficients.shape[1] == 1 else coefficients,
-            bias[0] if len(bias) == 1 else bias,
-        )
         self.support_ = training.place[support].astype(np.int32)
         self._support_weight = training.weight[support]
-        self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
         self.dual_coef_ = np.ascontiguousarray(coefficients[: len(support)].T)
-        if sp.issparse(self.support_vectors_):
+        if isinstance(training.samples, SparseVectors):
             self.dual_coef_ = stored(self.dual_coef_)
         self.intercept_ = np.array(bias)
         certificates = [certificate_of(solution) for solution in solutions]
         self.certificate_ = certificates[0] if len(certificates) == 1 else tuple(certificates)
         self.fit_status_ = int(not all(certificate.converged for certificate in certificates))
         self.n_iter_ = self._iterations([certificate.iterations for certificate in certificates])
+        samples = self._spanning(training, spanning, coefficients, precisely)
+        self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
+        self._expansion = Expansion(
+            training.kernel,
+            samples,
+            coefficients[:, 0] if coefficients.shape[1] == 1 else coefficients,
+            bias[0] if len(bias) == 1 else bias,
+        )
+
+    def _spanning(self, training: Training, index: Positions, coefficients: Vector, precisely: bool) -> Samples:
+        """Copies of the samples that span the function; those of float32 in float64, if that matters."""
+        times = 3 if precisely and training.samples.dtype != np.float64 else 1
+        # Their memory is taken from what the core keeps for the next fit.
+        keep_at_most(max(0, self._budget() - times * training.samples.nbytes * len(index) // len(training.samples)))
+        samples = training.take(index)
+        return precise(training.kernel, samples, coefficients, self._size(training)) if precisely else samples
 
     def _refuse_overflow(self, training: Training, solutions: Sequence[Solution]) -> None:
         """No function comes of a kernel that is not finite, though its coefficients, as far as they go, may be."""
@@ -300,12 +318,6 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             own = training.kernel.diag_of(training.samples)
         if not np.isfinite(own[training.place]).all():
             raise ValueError(NOT_FINITE)
-
-    def _make_room(self, training: Training, support: int) -> None:
-        """Takes the memory of the copies of so many samples from what the core keeps for the next fit."""
-        times = 1 if training.samples.dtype == np.float64 else 3  # those of float32 may be wanted in float64, too
-        copies = times * training.samples.nbytes * support // len(training.samples)
-        keep_at_most(max(0, self._budget() - copies))
 
     def _support(self, training: Training, nonzero: Positions) -> Positions:
         """The positions of the support vectors, in the order of the attributes."""
@@ -415,6 +427,8 @@ def positive_weights(sample_weight: Any, n: int) -> Vector:
     if sample_weight is None:
         return np.ones(n)
     weight = np.asarray(spread(sample_weight, n), dtype=np.float64)
+    if weight.shape == (0,):  # which scikit-learn takes for None
+        return np.ones(n)
     if weight.shape != (n,):
         raise ValueError(
             f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples; each sample needs one weight"

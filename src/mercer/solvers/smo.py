@@ -166,8 +166,6 @@ def solution_of(task: Task, tol: float) -> Solution:
     if not (native.finished or native.begun):  # interrupted before K a was known
         unknown = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
         return Solution(task.a, np.zeros(len(native.bias)).squeeze(), unknown)
-    if not native.finished:
-        native.certify()
     return task.solution(native.steps, tol)
 
 
