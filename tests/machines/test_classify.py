@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import sklearn.svm
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import scale
 
+import mercer
 from mercer import SVC, KernelLogistic, NuSVC
 from mercer.kernels import Gaussian, Linear
 from mercer.machines.probability import coupled, sigmoid
@@ -184,3 +186,41 @@ def test_coupling_finds_the_probabilities_behind_consistent_pairs():
     r = p[:, None] / (p[:, None] + p)
     np.fill_diagonal(r, 0)
     np.testing.assert_allclose(coupled(r[None]), [p], atol=1e-12)
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.5])
+def test_nu_of_a_kernel_with_a_margin_below_zero_is_scikit_learns(nu):
+    X, y = load_breast_cancer(return_X_y=True)  # the sigmoid of columns that were not scaled is far from a kernel
+    ours, theirs = (module.NuSVC(kernel="sigmoid", nu=nu, tol=1e-6).fit(X, y) for module in (mercer, sklearn.svm))
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-3, atol=1e-3)
+    again = clone(ours).set_params(warm_start=True).fit(X, y).fit(X, y)
+    assert again.score(X, y) == ours.score(X, y)
+
+
+def test_a_warm_start_with_all_at_their_bounds_has_the_bias_of_a_cold_one():
+    warm = SVC(warm_start=True).fit(X, y).set_params(C=0.01).fit(X, y)
+    np.testing.assert_allclose(warm.intercept_, SVC(C=0.01).fit(X, y).intercept_, atol=1e-12)
+
+
+def test_what_is_fitted_keeps_its_strategy():
+    for first, second in (("ovr", "ovo"), ("ovo", "ovr")):
+        machine = SVC(strategy=first).fit(X, y)
+        labels, values = machine.predict(X), machine.decision_function(X)
+        machine.set_params(strategy=second)
+        np.testing.assert_array_equal(machine.predict(X), labels)
+        np.testing.assert_array_equal(machine.decision_function(X), values)
+        assert machine.expansion_(X).shape == (150, 3)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter")
+def test_probabilities_take_any_truth_and_no_global_generator():
+    before = np.random.get_state()[2]  # noqa: NPY002
+    one, two = (SVC(probability=np.True_).fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    assert np.random.get_state()[2] == before  # noqa: NPY002
+    with pytest.raises(ValueError, match="trains one machine per class"):
+        SVC(strategy="ovr", probability=np.True_).fit(X, y)
+
+
+def test_no_weights_at_all_are_ones():
+    np.testing.assert_array_equal(SVC().fit(X, y, []).dual_coef_, SVC().fit(X, y).dual_coef_)

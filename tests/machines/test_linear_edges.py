@@ -191,3 +191,9 @@ def test_stored_zeros_and_wide_indices_change_nothing(loss):
     expected = LinearSVC(loss=loss, tol=1e-8).fit(stored.toarray(), y).coef_
     for rows in (stored, wide, sp.csc_array(stored)):
         np.testing.assert_allclose(LinearSVC(loss=loss, tol=1e-8).fit(rows, y).coef_, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("how", [{"penalty": "l1"}, {"multi_class": "crammer_singer"}])
+def test_what_liblinear_solves_has_no_hard_margin(how):
+    with pytest.raises(ValueError, match="C=inf, a hard margin, needs"):
+        LinearSVC(C=np.inf, **how).fit([[0.0], [1.0], [2.0]], [0, 1, 1])

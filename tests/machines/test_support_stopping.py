@@ -3,6 +3,7 @@
 import re
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from mercer import SVC, SVR, KernelLogistic, LinearSVC, LinearSVR, NuSVC, OneCla
 from mercer.kernels import Custom
 from mercer.solvers import SMO, SolverInterrupted
 from tests.interrupt import interrupted
-from tests.machines.support import MACHINES, cancer, small, values, wine
+from tests.machines.support import MACHINES, cancer, digits, small, values, wine
 from tests.machines.watcher import Watcher
 
 
@@ -117,6 +118,37 @@ def test_an_interrupt_leaves_a_machine(cls, monkeypatch):
     assert not machine.certificate_.converged
     assert np.isfinite(values(machine, function, X)).all()
     assert machine.set_params(warm_start=True).fit(X, y).certificate_.converged
+
+
+@pytest.mark.parametrize("cls", [SVC, NuSVC])
+def test_an_interrupt_leaves_the_pairs_it_had_and_zeros_for_others(cls):
+    X, y = digits
+    machine = cls(warm_start=True, n_jobs=1).fit(X[:150], y[:150])
+    interrupt = mock.Mock(side_effect=KeyboardInterrupt)
+    with mock.patch.object(cls, "_watch", return_value=interrupt), pytest.raises(KeyboardInterrupt):
+        machine.fit(X, y)
+    assert machine.shape_fit_ == X.shape
+    assert not all(certificate.converged for certificate in machine.certificate_)
+    assert machine.predict(X).shape == y.shape
+    assert all(certificate.converged for certificate in machine.fit(X, y).certificate_)
+
+
+@pytest.mark.parametrize("cls", MACHINES)
+def test_an_interrupt_while_samples_are_copied_leaves_all_but_the_function(cls, monkeypatch):
+    machine, X, y, function = small(cls)
+    machine.fit(X[:100], y[:100])
+    monkeypatch.setattr(type(machine), "_spanning", mock.Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        machine.fit(X, y)
+    monkeypatch.undo()
+    assert machine.certificate_.converged
+    assert machine.shape_fit_ == X.shape
+    steps = np.max(machine.n_iter_)
+    with pytest.raises(NotFittedError):
+        machine.predict(X)
+    again = machine.set_params(warm_start=True).fit(X, y)
+    assert np.max(again.n_iter_) <= 0.2 * steps
+    assert np.isfinite(values(again, function, X)).all()
 
 
 rng = np.random.default_rng(0)

@@ -58,6 +58,28 @@ def overlapping(n, d=20, seed=0):
     return X, np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
 
 
+@pytest.mark.parametrize("reports", [2, 5])
+def test_an_interrupted_solve_has_a_true_certificate(reports):
+    X, sign = overlapping(6000)
+    problem, kernel = hinge(sign, 50.0), Gaussian(3.0)
+    seen = []
+
+    def interrupt(progress):
+        assert progress.bits == 32
+        seen.append(progress)
+        if len(seen) == reports:
+            raise KeyboardInterrupt
+
+    with pytest.raises(SolverInterrupted) as caught:
+        SMO(tol=1e-4, progress=interrupt).solve(kernel.gram(X), [problem])
+    (found,) = caught.value.solutions
+    true = certify(problem, found.coefficients, kernel(X) @ found.coefficients, 0, 1e-4).certificate
+    assert found.certificate.violation >= true.violation
+    assert found.certificate.dual <= true.dual
+    assert found.certificate.primal == pytest.approx(true.primal, rel=1e-6)
+    assert not found.certificate.converged
+
+
 @pytest.mark.parametrize("n", [300, 3000])
 def test_decomposition_finds_the_optimum_of_scikit_learn(n):
     X, y = overlapping(n)
