@@ -76,7 +76,7 @@ def test_an_interrupted_solve_has_a_true_certificate(reports):
     true = certify(problem, found.coefficients, kernel(X) @ found.coefficients, 0, 1e-4).certificate
     assert found.certificate.violation >= true.violation
     assert found.certificate.dual <= true.dual
-    assert found.certificate.primal == pytest.approx(true.primal, rel=1e-6)
+    assert found.certificate.primal == pytest.approx(true.primal, rel=1e-4)
     assert not found.certificate.converged
 
 
