@@ -29,6 +29,8 @@ from mercer.threads import limited
 
 #: Folds of the cross-validation behind ``probability=True``.
 FOLDS = 5
+#: Of all samples, so many bytes at a time are given a value by them.
+HELD_BYTES = 2**26
 GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` option for SVC and NuSVC \
 was deprecated and will be removed in 1.11."
 
@@ -289,8 +291,11 @@ class SupportClassifier(LabelledMachine):
         with limited(self.n_jobs):
             solutions = self._solver(training).solve(gram, problems, None, training.order)
             for (out, held, rows, others), solution in zip(tasks, solutions, strict=True):
-                f = Expansion.of(training.kernel, training.take(others), *self._scaled(solution))
-                out[held] = f(training.take(rows))
+                a, bias = self._scaled(solution)
+                spanning = np.flatnonzero(a) if a.any() else np.zeros(1, dtype=np.int64)
+                f = Expansion.of(training.kernel, training.take(others[spanning]), a[spanning], bias)
+                for some in np.array_split(np.arange(len(held)), 1 + training.samples.nbytes // HELD_BYTES):
+                    out[held[some]] = f(training.take(rows[some]))
         return values
 
     def _check_probability(self) -> bool:
