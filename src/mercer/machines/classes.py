@@ -1,7 +1,8 @@
-"""What machines for classes share: labels and their weights; and SVC and NuSVC: pairs, votes, Platt's probabilities."""
+"""What SVC and NuSVC share: pairs of classes, votes, and Platt's probabilities."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, ClassVar, Self
@@ -9,19 +10,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight, deprecated
+from sklearn.utils import check_random_state, deprecated
 from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.machines.base import warn_caller
+from mercer.machines.labels import LabelledMachine
 from mercer.machines.probability import coupled, sigmoid
-from mercer.machines.support import Positions, SupportMachine, Training, certificate_of, column, one_each, spread
+from mercer.machines.support import Positions, Training, certificate_of
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -33,49 +33,6 @@ FOLDS = 5
 HELD_BYTES = 2**26
 GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` option for SVC and NuSVC \
 was deprecated and will be removed in 1.11."
-
-
-class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
-    """A machine whose targets are labels of classes, which may have weights."""
-
-    #: Whether these weights have an effect.
-    _weighs_classes: ClassVar[bool] = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SupportMachine._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
-
-    def _targets(self, y: Any, samples: int) -> Array:
-        labels = one_each(checked_labels(y), samples)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
-        if 2 * len(self.classes_) > samples:
-            check_classification_targets(labels)  # which warns of numbers that may not be meant as labels
-        self.class_weight_ = np.ones(len(self.classes_))
-        if self.class_weight is not None:
-            factors = class_factors if self._weighs_classes else given_factors
-            self.class_weight_ = factors(self.class_weight, self.classes_, labels)
-            if self._weighs_classes and not self.class_weight_.all():
-                self._refuse_lost_classes(np.flatnonzero(self.class_weight_))
-        return codes.astype(np.int64, copy=False)
-
-    def _arranged(self, target: Array, weight: Vector) -> Positions:
-        used = np.flatnonzero(weight > 0)
-        left = np.unique(target[used]) if len(used) < len(weight) else range(len(self.classes_))
-        if len(left) < len(self.classes_):
-            self._refuse_lost_classes(left)
-        return used
-
-    def _support(self, training: Training, nonzero: Positions) -> Positions:
-        classes = training.target[nonzero]
-        self.n_support_ = np.bincount(classes, minlength=len(self.classes_)).astype(np.int32)
-        self._first_support = np.cumsum(self.n_support_) - self.n_support_
-        return nonzero[np.argsort(classes, kind="stable")]
-
-    def _refuse_lost_classes(self, left: Any) -> None:
-        raise lost_classes(self.classes_, left)
 
 
 class SupportClassifier(LabelledMachine):
@@ -268,21 +225,30 @@ class SupportClassifier(LabelledMachine):
         if not self._calibrates():
             return
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        contests = self._contests(training.target)
-        values = self._held_out(training, gram, contests, [random.permutation(len(sign)) for _, sign in contests])
+        fold = np.empty(len(training), dtype=np.int64)
+        for c in range(len(self.classes_)):
+            members = np.flatnonzero(training.target == c)
+            fold[random.permutation(members)] = np.arange(len(members)) % FOLDS
+        # By class and fold, so that the samples of each problem lie in few pieces of one matrix.
+        order = np.lexsort((fold, training.target))
+        dealt = replace(
+            training, place=training.place[order], target=training.target[order], weight=training.weight[order]
+        )
+        contests = self._contests(dealt.target)
+        values = self._held_out(dealt, gram, contests, fold[order])
         # As in LIBSVM, the first class is the positive one, also of two.
         flip = -1.0 if len(self.classes_) == 2 else 1.0
         fits = [sigmoid(flip * v, flip * sign > 0) for v, (_, sign) in zip(values, contests, strict=True)]
         self._probA, self._probB = np.array(fits).T
 
-    def _held_out(self, training: Training, gram: Gram, contests: Any, orders: list[Positions]) -> list[Vector]:
+    def _held_out(self, training: Training, gram: Gram, contests: Any, fold: Positions) -> list[Vector]:
         """The value of every sample of every contest, from the other folds."""
         values, tasks, problems = [], [], []
-        for (sample, sign), order in zip(contests, orders, strict=True):
+        for sample, sign in contests:
             rows = np.arange(len(sign)) if sample is None else sample
             values.append(np.zeros(len(sign)))
-            for held in np.array_split(order, FOLDS):
-                kept = np.setdiff1d(order, held)
+            for number in range(FOLDS):
+                held, kept = np.flatnonzero(fold[rows] == number), np.flatnonzero(fold[rows] != number)
                 if len(np.unique(sign[kept])) < 2:
                     values[-1][held] = sign[kept][0] if len(kept) else 0.0
                 elif len(held):
@@ -336,46 +302,6 @@ class SupportClassifier(LabelledMachine):
     def probB_(self) -> Array:  # noqa: N802
         """The offsets of Platt's sigmoids."""
         return self._probB
-
-
-def checked_labels(y: Any) -> Array:
-    """Labels of any kind as a finite one-dimensional array."""
-    labels = column(y)
-    if labels.dtype.kind not in "iubU":
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-    return labels
-
-
-def lost_classes(classes: Array, left: Any) -> ValueError:
-    """In scikit-learn's words, if one class is left of all; ``left`` are positions."""
-    if len(left) == 1:
-        return ValueError("Invalid input - all samples with positive weights belong to the same class.")
-    lost = np.delete(classes, left)
-    return ValueError(f"Invalid input - no sample of class {', '.join(map(str, lost))} has a positive weight.")
-
-
-def given_factors(class_weight: Any, classes: Array, labels: Array, sample_weight: Any = None) -> Vector:
-    """The factors, one per class, that the parameter ``class_weight`` names, whatever they are."""
-    weight = spread(sample_weight, len(labels))
-    with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
-        factors: Vector = compute_class_weight(class_weight, classes=classes, y=labels, sample_weight=weight)
-    return factors
-
-
-def class_factors(class_weight: Any, classes: Array, labels: Array, sample_weight: Any = None) -> Vector:
-    """The same as factors of C, of which none is negative.
-
-    >>> class_factors({"b": 3}, np.array(["a", "b"]), np.array(["a", "b", "b"]))
-    array([1., 3.])
-    """
-    factors = given_factors(class_weight, classes, labels, sample_weight)
-    if not (factors >= 0).all():
-        wrong = int(np.argmin(factors >= 0))
-        raise ValueError(
-            f"class_weight must be at least 0 for every class, not {factors[wrong]} for {classes.tolist()[wrong]!r}"
-        )
-    return factors
 
 
 def column_of(training: Training, problem: Problem, i: int, j: int) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
 from mercer.machines.base import warn_caller, watch
-from mercer.machines.classes import class_factors, lost_classes
+from mercer.machines.labels import class_factors, lost_classes
 from mercer.machines.progress import linear_line
 from mercer.machines.support import positive_weights
 from mercer.problem import Vector

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from mercer.gram import Gram
 from mercer.likelihood import Likelihood
-from mercer.machines.classes import LabelledMachine
+from mercer.machines.labels import LabelledMachine
 from mercer.machines.support import Training, dense
 from mercer.problem import Vector
 from mercer.samples.base import Array

@@ -17,7 +17,7 @@ from mercer.kernels.leaf import vectors
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
 from mercer.machines.base import KernelMachine
-from mercer.machines.classes import checked_labels
+from mercer.machines.labels import checked_labels
 from mercer.neighbors import Positions, search
 from mercer.problem import Vector
 from mercer.samples import Samples

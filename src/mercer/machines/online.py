@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from mercer.machines.base import tell, warn_caller
-from mercer.machines.classes import checked_labels
+from mercer.machines.labels import checked_labels
 from mercer.samples.base import Array
 from mercer.solvers.perceptron import Positions
 
