@@ -211,8 +211,7 @@ class SupportClassifier(LabelledMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             check_is_fitted(self)
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        check_is_fitted(self)
-        if self._by_pairs and not self.break_ties:
+        if getattr(self, "_by_pairs", False) and not self.break_ties:
             values = votes(self._values(X) > 0, len(self.classes_))
         else:
             values = self.decision_function(X)
