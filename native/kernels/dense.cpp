@@ -237,8 +237,7 @@ template <class T> class DensePairs final : public Pairs<T> {
             return isa_.integer_distances(live, row_squares, column_squares,
                                           T(packing_.grid().step * packing_.grid().step), step, end, sums);
         const double most = double(rows.largest[p]) + double(z.largest.data()[q - z.first]);
-        if (formula_.rate > 0 && formula_.rate * error(most) <= kAllowed)
-            return isa_.distances(live, row_squares, column_squares, step, end, sums);
+        if (!doubtful(most)) return isa_.distances(live, row_squares, column_squares, step, end, sums);
         unsigned suspects =
             isa_.suspects(live, row_squares, column_squares, suspect_slope_, suspect_offset_, step, end, sums);
         if (suspects == 0) return;
@@ -261,6 +260,9 @@ template <class T> class DensePairs final : public Pairs<T> {
         constexpr double eps = std::numeric_limits<T>::epsilon() / 2;
         return growth_ * eps * squares;
     }
+    // Whether that may be too much. Samples of smaller squares are as good as their tile, or better: so what is
+    // repaired does not depend on who else is in it.
+    bool doubtful(double squares) const { return formula_.rate <= 0 || formula_.rate * error(squares) > kAllowed; }
     static constexpr bool kSingle = sizeof(T) == 4;
     static constexpr double kAllowed = kSingle ? 1.7e-6 : 5e-13;
     static constexpr double kAllowedOfDistance = kSingle ? 1e-5 : 2e-13;
@@ -308,8 +310,8 @@ template <class T> class DensePairs final : public Pairs<T> {
         const T* column_squares = squares(z, q);
         const T* near = packed_distances(rows, z, p, q, i);
         for (Index j = 0; j < isa_.nr; ++j) {
-            const bool close = entries[j] < close_slope_ * (row_square + column_squares[j]) + close_offset_;
-            entries[j] = close ? near[j] : entries[j];
+            const T square = row_square + column_squares[j];
+            if (entries[j] < close_slope_ * square + close_offset_ && doubtful(double(square))) entries[j] = near[j];
         }
     }
 

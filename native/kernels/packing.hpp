@@ -57,7 +57,6 @@ template <class T> class Packing {
     bool holds(const Source<T>& source) const {
         return !integers_ || grid_.holds(source, form_ == Form::bytes ? 0 : -Grid::kFarthest);
     }
-    const double* shift() const { return shift_.empty() ? nullptr : shift_.data(); }
     const std::vector<double>& scale() const { return scale_; }
 
     // The samples of a source from number `first` on as a panel of nr columns, [coordinate][nr], with zeros beyond the

@@ -144,6 +144,15 @@ static void formulas() {
         const auto pairs = formula_gram<float>(naive::dense(x, n, d), kGaussian, Frame{shift.data()}, 1e-5);
         check_gram(*pairs, naive_matrix(x, n, d, kGaussian), 1e-5);
     }
+    // Some far from the centre, in float32 for a matrix in float64: who else is in a tile does not matter.
+    check::context = "some far out";
+    auto mixed = naive::samples<float>(Pair::dot, n * d, 1.0, 7);
+    for (Index i = 0; i < n; i += 7)
+        for (Index k = 0; k < d; ++k) mixed[std::size_t(i * d + k)] *= 80.0F;
+    const std::vector<double> same(mixed.begin(), mixed.end());
+    const auto far = naive_matrix(same, n, d, kGaussian);
+    check_gram(*formula_gram<double>(naive::dense(mixed, n, d), kGaussian, {}, 0), far, 0);
+    check_gram(*formula_gram<float>(naive::dense(same, n, d), kGaussian, {}, 1e-5), far, 1e-5);
     // Some coordinates are in most samples, and in fewer of some selections, whose entries are the same nevertheless.
     check::context = "uneven";
     auto uneven = naive::samples<double>(Pair::dot, n * 400, 0.02, 3);

@@ -259,7 +259,9 @@ class SupportClassifier(LabelledMachine):
                 a, bias = self._scaled(solution)
                 spanning = np.flatnonzero(a) if a.any() else np.zeros(1, dtype=np.int64)
                 f = Expansion.of(training.kernel, training.take(others[spanning]), a[spanning], bias)
-                for some in np.array_split(np.arange(len(held)), 1 + training.samples.nbytes // HELD_BYTES):
+                for some in np.array_split(
+                    np.arange(len(held)), min(len(held), 1 + training.samples.nbytes // HELD_BYTES)
+                ):
                     out[held[some]] = f(training.take(rows[some]))
         return values
 

@@ -253,9 +253,12 @@ class NuSVC(SupportClassifier):
 
     def _margin(self, solution: Solution) -> tuple[float, float]:
         positive, negative = solution.bias  # what f lacks to be zero at the margins of the two classes
-        margin = float(negative - positive) / 2  # below zero for some kernels that are not positive semi-definite
-        if not margin and not certificate_of(solution).converged:  # where nothing is known, f is zero
+        margin = float(negative - positive) / 2
+        certificate = certificate_of(solution)
+        if not margin and not certificate.converged:  # where nothing is known, there is no margin to divide by
             return 1.0, 0.0
+        if margin < 0 and not certificate.dual > 0:  # -a'Ka / 2: at the optimum of a kernel no margin is below zero,
+            margin = -margin  # so this is not the optimum yet
         if not margin:
             raise ValueError(
                 "the margin is 0: to this kernel the classes are so alike that no function has a share of margin "

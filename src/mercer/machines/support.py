@@ -293,22 +293,20 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self.certificate_ = certificates[0] if len(certificates) == 1 else tuple(certificates)
         self.fit_status_ = int(not all(certificate.converged for certificate in certificates))
         self.n_iter_ = self._iterations([certificate.iterations for certificate in certificates])
-        samples = self._spanning(training, spanning, coefficients, precisely)
+        # Their memory is taken from what the core keeps for the next fit.
+        times = 3 if precisely and training.samples.dtype != np.float64 else 1
+        copies = times * training.samples.nbytes * len(spanning) // len(training.samples)
+        keep_at_most(max(0, self._budget() - copies))
+        samples = training.take(spanning)
         self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
+        if precisely:
+            samples = precise(training.kernel, samples, coefficients, self._size(training))
         self._expansion = Expansion(
             training.kernel,
             samples,
             coefficients[:, 0] if coefficients.shape[1] == 1 else coefficients,
             bias[0] if len(bias) == 1 else bias,
         )
-
-    def _spanning(self, training: Training, index: Positions, coefficients: Vector, precisely: bool) -> Samples:
-        """Copies of the samples that span the function; those of float32 in float64, if that matters."""
-        times = 3 if precisely and training.samples.dtype != np.float64 else 1
-        # Their memory is taken from what the core keeps for the next fit.
-        keep_at_most(max(0, self._budget() - times * training.samples.nbytes * len(index) // len(training.samples)))
-        samples = training.take(index)
-        return precise(training.kernel, samples, coefficients, self._size(training)) if precisely else samples
 
     def _refuse_overflow(self, training: Training, solutions: Sequence[Solution]) -> None:
         """No function comes of a kernel that is not finite, though its coefficients, as far as they go, may be."""
