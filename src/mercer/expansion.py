@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples import Samples
 
 #: The one segment of all samples.
@@ -81,16 +81,16 @@ class Expansion:
         pairs.share(self._prepared)
         return pairs.by_segment(V, starts)
 
-    @cached_property
+    @remembered
     def _columns(self) -> Vector:
         """The coefficients, one column per output, as the core reads them."""
         return np.ascontiguousarray(self.coefficients.reshape(len(self), -1))
 
-    @cached_property
+    @remembered
     def _forms(self) -> dict[bytes, Collapsed | None]:
         return {}
 
-    @cached_property
+    @remembered
     def _prepared(self) -> Pairs:
         """The kernel bound to the samples, which are packed for it once."""
         return self.kernel.bind(self.samples, self.samples)

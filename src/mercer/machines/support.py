@@ -9,7 +9,6 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -33,6 +32,7 @@ from mercer.machines.base import KernelMachine, precise, tell, warn_caller, watc
 from mercer.machines.progress import line, summary
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
+from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
 from mercer.samples.door import numeric
@@ -60,7 +60,7 @@ class Training:
     def __len__(self) -> int:
         return len(self.place)
 
-    @cached_property
+    @remembered
     def order(self) -> Positions | None:
         """``place``, if it is another order than that of the samples."""
         return None if np.array_equal(self.place, np.arange(len(self.samples))) else self.place

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.remembered import remembered
 from mercer.samples.base import Array, Samples
 
 
@@ -37,24 +37,24 @@ class Similarities(Samples):
     def astype(self, dtype: Any) -> Similarities:
         return self if self.dtype == dtype else Similarities(self.matrix.astype(dtype), self.place)
 
-    @cached_property
+    @remembered
     def place(self) -> NDArray[np.int64]:
         n, references = self.matrix.shape
         if self._given_place is not None:
             return self._given_place
         return np.arange(n) if n == references else np.full(n, -1)
 
-    @cached_property
+    @remembered
     def new(self) -> bool:
         """Whether a sample has no place."""
         return bool((self.place < 0).any())
 
-    @cached_property
+    @remembered
     def reach(self) -> int:
         """The number of columns that the places lie in."""
         return int(self.place.max(initial=-1)) + 1
 
-    @cached_property
+    @remembered
     def symmetric(self) -> bool:
         """Whether the similarities of samples that have a place, to each other, are symmetric up to rounding."""
         own = self.matrix[:, self.place]
