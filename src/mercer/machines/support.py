@@ -28,7 +28,7 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import KernelMachine, precise, tell, warn_caller, watch
+from mercer.machines.base import FLOATS, KernelMachine, precise, tell, warn_caller, watch
 from mercer.machines.progress import line, summary
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
@@ -219,14 +219,16 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     def _matrix(self, X: Any, columns: int) -> Array:
         """The values of a user's function between X and the training data, which are so many."""
         K = self.kernel(X, self._X_fit)
-        K = np.asarray(dense(K), dtype=np.float64)
+        K = np.asarray(dense(K))
+        K = K if K.dtype in FLOATS else K.astype(np.float64)
         expected = len(X) if type(X) is np.ndarray else _num_samples(X), columns
         if K.shape != expected:
             raise ValueError(
                 f"the kernel function returned shape {K.shape} for {expected[0]} samples and {expected[1]} training "
                 "samples; it takes two blocks of samples and returns the matrix of all pairs"
             )
-        if not math.isfinite(np.vdot(K, K)) and not np.isfinite(K).all():
+        flat = K if K.flags.c_contiguous else K.T  # a vdot of it would be a copy, else
+        if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(K).all():
             raise ValueError("the kernel function returned NaN or infinity")
         return K
 

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from mercer.remembered import remembered
 from mercer.samples.base import Array, Samples
 
+#: Rows and columns of the parts in which a matrix is looked at, so that no copy of it is made and Ctrl-C is heard.
+TILE = 512
+
 
 class Similarities(Samples):
     """Row i holds the similarities of sample i to all reference samples; ``place[i]`` is its own place among them.
@@ -57,8 +60,21 @@ class Similarities(Samples):
     @remembered
     def symmetric(self) -> bool:
         """Whether the similarities of samples that have a place, to each other, are symmetric up to rounding."""
-        own = self.matrix[:, self.place]
-        return np.allclose(own, own.T, rtol=1e-5, atol=1e-6 * np.abs(own).max(initial=0.0))
+        n = len(self)
+        parts = [slice(i, min(i + TILE, n)) for i in range(0, n, TILE)]
+        tiles = [(rows, columns) for rows in parts for columns in parts if rows.start <= columns.start]
+        excess = max((_asymmetry(self._tile(i, j), self._tile(j, i).T) for i, j in tiles), default=0.0)
+        if excess in (0, np.inf):
+            return excess == 0
+        return excess <= 1e-6 * max(float(np.abs(self._tile(i, j)).max()) for i in parts for j in parts)
+
+    def _tile(self, rows: slice, columns: slice) -> Array:
+        """The similarities of some of the samples to others of them; a view if all stand in their order."""
+        return self.matrix[rows, columns if self._in_order else self.place[columns]]
+
+    @remembered
+    def _in_order(self) -> bool:
+        return bool((self.place == np.arange(len(self))).all())
 
     def symmetric_part(self) -> Similarities:
         """Those of a square matrix K as (K + K') / 2, which has the same v'Kv for all v; others as they are."""
@@ -74,3 +90,18 @@ class Similarities(Samples):
 
     def fingerprint(self) -> Hashable:
         return self.matrix.shape, self.dtype.str, self.matrix.tobytes(), self.place.tobytes()
+
+
+def _asymmetry(upper: Array, lower: Array) -> float:
+    """By how much entries differ from those across the diagonal, beyond what rounding may do to them.
+
+    >>> _asymmetry(np.array([1.0, 3.0]), np.array([1.0, 2.0])), _asymmetry(np.array([1.0]), np.array([1.0000001]))
+    (0.99998, 0.0)
+    """
+    if np.array_equal(upper, lower):
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        beyond = np.abs(upper - lower) - 1e-5 * np.minimum(np.abs(upper), np.abs(lower))
+    beyond[upper == lower] = 0.0  # infinite ones, too
+    worst = float(beyond.max())
+    return np.inf if np.isnan(worst) else max(worst, 0.0)
