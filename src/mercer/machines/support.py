@@ -200,7 +200,10 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return self.kernel, self.kernel.samples(self._validated(X, reset=True))
         if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
             self._X_fit = X
-            return Precomputed(), Similarities(self._matrix(X, _num_samples(X)))
+            known = Similarities(self._matrix(X, _num_samples(X)))
+            if not known.symmetric:
+                raise ValueError("the kernel function must be symmetric, but f(X, X) and its transpose differ")
+            return Precomputed(), known
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
         samples = vectors(self._validated(X, reset=True))
