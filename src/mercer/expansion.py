@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class Expansion:
     samples: Samples
     coefficients: Vector
     bias: Vector
+    #: The norm, where the samples no longer tell it.
+    length: Vector | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, coefficients: Any, bias: Any = 0.0) -> Expansion:
@@ -78,7 +80,8 @@ class Expansion:
         if form is not None:
             return form(x)
         pairs = self.kernel.bind(x, self.samples)
-        pairs.share(self._prepared)
+        if pairs.shares:
+            pairs.share(self._prepared)
         return pairs.by_segment(V, starts)
 
     @remembered
@@ -100,5 +103,7 @@ class Expansion:
 
     def norm(self) -> Vector:
         """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""
+        if self.length is not None:
+            return self.length.copy()
         product = self._prepared.product(self.coefficients)
         return np.asarray(np.sqrt(np.maximum(np.sum(self.coefficients * product, axis=0), 0.0)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -27,6 +27,7 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
+from mercer.kernels.pairs import chunks
 from mercer.kernels.vectors import resolved_gamma
 from mercer.machines.base import FLOATS, KernelMachine, precise, tell, warn_caller, watch
 from mercer.machines.progress import line, summary
@@ -40,6 +41,8 @@ from mercer.solvers import QP, SMO, Certificate, Progress, Solution, SolverInter
 from mercer.threads import limited
 
 Positions = NDArray[np.int64]
+#: Of a given matrix the block of the support vectors, which ``mercer.inspection`` asks for, is kept up to this size.
+KEPT_BYTES = 2**20
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
 be preprocessed."
 
@@ -68,6 +71,12 @@ class Training:
     def take(self, index: Positions) -> Samples:
         """Some of the samples of positive weight."""
         return self.samples.take(self.place[index])
+
+    def kept(self, index: Positions) -> Samples:
+        """Some of them as a machine keeps them: of a given matrix not the rows."""
+        if isinstance(self.kernel, Precomputed) and isinstance(self.samples, Similarities):
+            return self.samples.among(self.place[index], KEPT_BYTES)
+        return self.take(index)
 
 
 class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -276,15 +285,18 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         support = self._support(training, np.flatnonzero(coefficients.any(axis=1)))
         spanning = support if len(support) else np.zeros(1, dtype=np.int64)  # the zero function, too, has samples
         self._make_room(training, len(spanning))
-        samples, coefficients = training.take(spanning), coefficients[spanning]
+        samples, coefficients = training.kept(spanning), coefficients[spanning]
         self.kernel_ = training.kernel
         self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else self._shape(training)
-        self._expansion = Expansion(
+        given = isinstance(training.kernel, Precomputed)  # so that nothing is computed in float32
+        f = Expansion(
             training.kernel,
-            precise(training.kernel, samples, coefficients, self._size(training)),
+            samples if given else precise(training.kernel, samples, coefficients, self._size(training)),
             coefficients[:, 0] if coefficients.shape[1] == 1 else coefficients,
             bias[0] if len(bias) == 1 else bias,
         )
+        known = not isinstance(samples, Similarities) or samples.acquainted
+        self._expansion = f if known else replace(f, length=self._length(f, training, spanning))
         self.support_ = training.place[support].astype(np.int32)
         self._support_weight = training.weight[support]
         self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
@@ -305,6 +317,13 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             own = training.kernel.diag_of(training.samples)
         if not np.isfinite(own[training.place]).all():
             raise ValueError(NOT_FINITE)
+
+    def _length(self, f: Expansion, training: Training, spanning: Positions) -> Vector:
+        """|w| of the function of some samples of a given matrix: the root of sum_i a_i (f(x_i) - b)."""
+        squared = 0.0
+        for some in chunks(len(spanning), 8 * len(training.samples)):
+            squared += float(f.coefficients[some] @ (f(training.take(spanning[some])) - f.bias))
+        return np.asarray(np.sqrt(max(squared, 0.0)))
 
     def _make_room(self, training: Training, support: int) -> None:
         """Takes the memory of the copies of so many samples from what the core keeps for the next fit."""

@@ -18,7 +18,8 @@ TILE = 512
 class Similarities(Samples):
     """Row i holds the similarities of sample i to all reference samples; ``place[i]`` is its own place among them.
 
-    The rows of a matrix that is not square are new samples: they have no place, which is written -1.
+    The rows of a matrix that is not square are new samples: they have no place, which is written -1. Where the matrix
+    has not all columns, ``columns`` are the places of those it has.
 
     >>> x = Similarities(np.array([[2.0, 1.0], [1.0, 3.0]]))
     >>> x.symmetric, x.take(np.array([1])).place, Similarities(np.array([[2.0, 1.0]])).place
@@ -27,8 +28,10 @@ class Similarities(Samples):
 
     kind = "rows of a precomputed matrix"
 
-    def __init__(self, matrix: Array, place: NDArray[np.int64] | None = None) -> None:
-        self.matrix, self._given_place = matrix, place
+    def __init__(
+        self, matrix: Array, place: NDArray[np.int64] | None = None, columns: NDArray[np.int64] | None = None
+    ) -> None:
+        self.matrix, self._given_place, self.columns = matrix, place, columns
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -37,8 +40,13 @@ class Similarities(Samples):
     def dtype(self) -> np.dtype[Any]:
         return self.matrix.dtype
 
+    @property
+    def acquainted(self) -> bool:
+        """Whether the similarities of the samples to each other are known."""
+        return self.columns is None or len(self.columns) > 0
+
     def astype(self, dtype: Any) -> Similarities:
-        return self if self.dtype == dtype else Similarities(self.matrix.astype(dtype), self.place)
+        return self if self.dtype == dtype else Similarities(self.matrix.astype(dtype), self.place, self.columns)
 
     @remembered
     def place(self) -> NDArray[np.int64]:
@@ -70,11 +78,26 @@ class Similarities(Samples):
 
     def _tile(self, rows: slice, columns: slice) -> Array:
         """The similarities of some of the samples to others of them; a view if all stand in their order."""
-        return self.matrix[rows, columns if self._in_order else self.place[columns]]
+        own = self._own
+        return self.matrix[rows, columns if own is None else own[columns]]
 
     @remembered
-    def _in_order(self) -> bool:
-        return bool((self.place == np.arange(len(self))).all())
+    def _own(self) -> NDArray[np.int64] | None:
+        """The columns of the samples themselves, if they have another order."""
+        own = self.columns_of(self.place)
+        return None if np.array_equal(own, np.arange(len(self))) else own
+
+    def columns_of(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the matrix has the similarities to the samples of these places."""
+        if self.columns is None:
+            return place
+        if not np.isin(place, self.columns).all():
+            raise ValueError(
+                f"of the {len(self)} samples of a given matrix that the machine rests on only the places are kept, not "
+                "their similarities to each other; give the matrix it was fitted to, as in support_report(machine, K)"
+            )
+        order = np.argsort(self.columns)
+        return np.asarray(order[np.searchsorted(self.columns, place, sorter=order)])
 
     def symmetric_part(self) -> Similarities:
         """Those of a square matrix K as (K + K') / 2, which has the same v'Kv for all v; others as they are."""
@@ -83,13 +106,22 @@ class Similarities(Samples):
         return Similarities((self.matrix + self.matrix.T) / 2)
 
     def take(self, index: NDArray[np.int64]) -> Similarities:
-        return Similarities(self.matrix[index], self.place[index])
+        return Similarities(self.matrix[index], self.place[index], self.columns)
+
+    def among(self, index: NDArray[np.int64], most: int) -> Similarities:
+        """Some of the samples, known by their similarities to each other alone, or if these take more than so many
+        bytes, by their places: that is all that new samples, which bring their similarities to them, ask for.
+        """
+        place = self.place[index]
+        columns = place if len(index) ** 2 * self.matrix.itemsize <= most else place[:0]
+        return Similarities(self.matrix[np.ix_(index, self.columns_of(columns))], place, columns)
 
     def dense(self) -> Array:
         return self.matrix
 
     def fingerprint(self) -> Hashable:
-        return self.matrix.shape, self.dtype.str, self.matrix.tobytes(), self.place.tobytes()
+        columns = None if self.columns is None else self.columns.tobytes()
+        return self.matrix.shape, self.dtype.str, self.matrix.tobytes(), self.place.tobytes(), columns
 
 
 def _asymmetry(upper: Array, lower: Array) -> float:
