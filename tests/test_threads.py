@@ -84,6 +84,34 @@ def test_forked_children_compute():
     assert done.returncode == 0, done.stderr
 
 
+def test_forked_children_do_not_wait_for_threads_that_are_gone():
+    done = run(
+        """
+        import os, sys, threading, time
+        from mercer.kernels import Custom, Linear
+        begun = threading.Event()
+        def slow(s, t):
+            begun.set()
+            time.sleep(60)
+        busy = Custom(slow, pairwise=True).gram(["a"])
+        threading.Thread(target=busy.diag, daemon=True).start()
+        begun.wait()
+        child = os.fork()
+        if child == 0:
+            Linear().gram([[1.0]]).diag()
+            os._exit(0)
+        end = time.monotonic() + 10
+        while time.monotonic() < end and (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+            time.sleep(0.01)
+        if ended != (child, 0):
+            os.kill(child, 9)
+            sys.exit("the child waits")
+        """,
+        PYTHONWARNINGS="ignore",
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
 def test_ctrl_c_stops_a_long_block_within_a_second():
     code = """

@@ -3,6 +3,8 @@
 // the sum over lengths diverges: a direction of negative curvature is met, because W and the ones are not negative.
 #include "graphs/random_walk.hpp"
 
+#include "threads/pool.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -32,13 +34,18 @@ struct Product {
         const Index s = x.starts[i], t = z.starts[j], n = x.size(i), m = z.size(j);
         place.assign(std::size_t(n * m), -1);
         first.clear(), second.clear(), neighbours.clear(), starts.assign(1, 0);
-        for (Index u = 0; u < n; ++u)
+        Steps steps;
+        for (Index u = 0; u < n; ++u) {
+            steps.add(std::size_t(m));
             for (Index v = 0; v < m; ++v)
                 if (x.node_labels[s + u] >= 0 && x.node_labels[s + u] == z.node_labels[t + v]) {
                     place[std::size_t(u * m + v)] = std::int32_t(first.size());
                     first.push_back(std::int32_t(u)), second.push_back(std::int32_t(v));
                 }
+        }
         for (std::size_t p = 0; p < first.size(); ++p) {
+            const Index own = s + first[p], other = t + second[p];
+            steps.add(1 + std::size_t((x.arcs[own + 1] - x.arcs[own]) * (z.arcs[other + 1] - z.arcs[other])));
             for (Index a = x.arcs[s + first[p]]; a < x.arcs[s + first[p] + 1]; ++a)
                 for (Index b = z.arcs[t + second[p]]; b < z.arcs[t + second[p] + 1]; ++b) {
                     const std::int32_t q = place[std::size_t(x.neighbours[a] * m + z.neighbours[b])];
@@ -99,7 +106,9 @@ class RandomWalk final : public OneByOne {
         solution.assign(n, 0.0), residual.assign(n, 1.0), direction.assign(n, 1.0), image.resize(n);
         double square = double(n);
         const double enough = kTolerance * kTolerance * square;
+        Steps steps;
         for (std::size_t step = 0; square > enough && step <= 2 * n; ++step) {
+            steps.add(4 * n + product.neighbours.size());
             product.apply(decay_, direction, image);
             const double curvature = dot(direction, image);
             if (!(curvature > 0)) diverges(i, j);

@@ -1,5 +1,6 @@
 // Shortest paths: a breadth-first search from every node; the word of a pair is (label, label, distance).
 #include "graphs/bags.hpp"
+#include "threads/pool.hpp"
 
 namespace mercer {
 namespace {
@@ -10,7 +11,9 @@ class ShortestPath final : public WordDescription {
         const Index start = graphs.starts[g], n = graphs.size(g);
         thread_local std::vector<std::int32_t> queue, distance;
         queue.resize(std::size_t(n));
+        Steps steps;
         for (Index source = 0; source < n; ++source) {
+            steps.add(std::size_t(n + graphs.arcs[start + n] - graphs.arcs[start]));
             const std::int32_t own = graphs.node_labels[start + source];
             if (own < 0) continue;
             distance.assign(std::size_t(n), -1);

@@ -10,6 +10,9 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 namespace mercer {
 namespace {
@@ -31,6 +34,12 @@ struct Kept {
 std::mutex g_mutex;
 // Never destroyed: a slab may come back while the process ends.
 auto& g_kept = *new std::vector<Kept>;
+
+#if defined(__unix__) || defined(__APPLE__)
+// A fork waits until no other thread is at the list: in the child nobody would let go of the mutex.
+[[maybe_unused]] const int g_at_fork =
+    pthread_atfork([] { g_mutex.lock(); }, [] { g_mutex.unlock(); }, [] { g_mutex.unlock(); });
+#endif
 
 void free_slab(void* data) { ::operator delete(data, kAlignment); }
 

@@ -34,7 +34,11 @@ template <> class Evaluator<WeightedDegree> {
     }
     double operator()(const Text& x, const Text& z) {
         double sum = moved(x, z, 0);
-        for (Index s = 1; s <= shift_; ++s) sum += (moved(x, z, s) + moved(z, x, s)) / (2.0 * double(s + 1));
+        Steps steps;
+        for (Index s = 1; s <= shift_; ++s) {
+            sum += (moved(x, z, s) + moved(z, x, s)) / (2.0 * double(s + 1));
+            steps.add(std::size_t(x.length + z.length));
+        }
         return sum;
     }
 
@@ -68,7 +72,9 @@ template <> class Evaluator<Subsequence> {
         ending_.assign(std::size_t(n_) * width, 0.0);
         const double square = decay_ * decay_;
         double sum = 0;
+        Steps steps;
         for (Index i = 0; i < s.length; ++i) {
+            steps.add(ending_.size());
             const std::int32_t letter = s[i];
             for (Index p = n_ - 1; p >= 0; --p) {
                 double* now = ending_.data() + std::size_t(p) * width;
@@ -109,7 +115,9 @@ template <> class Evaluator<LocalAlignment> {
         const std::size_t width = std::size_t(t.length) + 1;
         match_.assign(width, 0.0), down_.assign(width, 0.0), right_.assign(width, 0.0);
         double one = 1, total = 0, scale = 0;
+        Steps steps;
         for (Index i = 0; i < s.length; ++i) {
+            steps.add(width);
             const double* factor = factor_.data() + place(s[i]) * side_;
             // Of the row above: ended in a match, in letters of s that are skipped, in letters of t.
             double m = 0, d = 0, r = 0, row = 0;

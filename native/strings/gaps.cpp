@@ -133,9 +133,10 @@ template <class K, class Sum> class Block {
     void meet_crowd() {
         crowd_.seat(rows.key[std::size_t(wanted_)].data(), rows.owner.data(), rows.count.data(), rows.owner.size(),
                     std::size_t(possible_));
+        Steps steps;
         for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
-            if (j % 16 == 0) poll();
             const std::size_t w = columns.first[j];
+            steps.add(columns.first[j + 1] - w);
             crowd_.meet(j, columns.key[std::size_t(wanted_)].data() + w, columns.count.data() + w,
                         columns.first[j + 1] - w);
         }
@@ -167,8 +168,9 @@ template <class K, class Sum> class Block {
             if (kHashed) key_[end] = own[w];
             entry_[end++] = {rows.owner[w], std::uint16_t(rows.count[w])};
         }
+        Steps steps;
         for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
-            if (j % 16 == 0) poll();
+            steps.add(16 * (columns.first[j + 1] - columns.first[j])); // each meets some of the rows
             Sum* sums = this->sums.data() + j * height_;
             for (std::size_t w = columns.first[j]; w < columns.first[j + 1]; ++w) {
                 const K key = asked[w];

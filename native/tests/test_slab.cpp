@@ -4,12 +4,15 @@
 #include "memory/slab.hpp"
 #include "threads/pool.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #if defined(__linux__)
+#include <sys/wait.h>
 #include <unistd.h>
 #endif
 
@@ -124,6 +127,36 @@ static void what_is_kept_makes_way() {
 }
 #endif
 
+#if defined(MERCER_RESIDENT)
+// Whatever other threads are at when a process is forked: the child, in which they are gone, has memory.
+static void forked_children_have_memory() {
+    std::atomic<bool> done{false};
+    std::vector<std::thread> others;
+    for (int t = 0; t < 3; ++t)
+        others.emplace_back([&] {
+            while (!done) {
+                Slab slab;
+                slab.reserve(kMegabyte);
+            }
+        });
+    bool finished = true;
+    for (int round = 0; round < 200 && finished; ++round) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(5); // ends a child that waits for ever
+            Slab slab;
+            slab.reserve(kMegabyte);
+            _exit(0);
+        }
+        int status = -1;
+        finished = waitpid(child, &status, 0) == child && status == 0;
+    }
+    CHECK(finished);
+    done = true;
+    for (std::thread& other : others) other.join();
+}
+#endif
+
 static void buffers_grow_and_move() {
     Buffer<double> a;
     CHECK(a.reserve(0) == nullptr && a.size() == 0);
@@ -147,6 +180,7 @@ int main() {
 #if defined(MERCER_RESIDENT)
     what_is_too_much_goes_back();
     what_is_kept_makes_way();
+    forked_children_have_memory();
 #endif
     drop_slabs();
     return check::finish();

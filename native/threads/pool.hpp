@@ -1,6 +1,7 @@
 // A small pool of threads that shares out numbered tasks. Which thread runs a task never changes its result.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -18,6 +19,20 @@ void parallel(long count, const std::function<void(long)>& task, int most = std:
 
 // For long tasks: throws Interrupted if the work this thread takes part in should stop. Costs next to nothing.
 void poll();
+
+// For tasks of many short steps, of a nanosecond or a few each: polls once in so many.
+class Steps {
+  public:
+    void add(std::size_t steps) {
+        if ((done_ += steps) < kEvery) return;
+        done_ = 0;
+        poll();
+    }
+
+  private:
+    static constexpr std::size_t kEvery = std::size_t(1) << 17;
+    std::size_t done_ = 0;
+};
 
 int thread_count();
 void set_thread_count(int count); // at least 1

@@ -181,13 +181,14 @@ class CommonFragments : public OneByOne {
         if (values.size() < pairs) values.resize(pairs);
         const Deltas deltas{values.data(), begin.data(), b.rank};
         double sum = 0;
+        Steps steps;
         for (Index n = 0; n < a.size; ++n) {
             double* value = values.data() + begin[std::size_t(n)];
             for (Index q = partners[std::size_t(n)].first; q < partners[std::size_t(n)].second; ++q, ++value) {
                 *value = delta(a, n, b, b.sorted[q], deltas);
                 sum += *value;
             }
-            if (n % 1024 == 0) poll();
+            steps.add(std::size_t(1 + 8 * (partners[std::size_t(n)].second - partners[std::size_t(n)].first)));
         }
         if (values.size() > kKept) std::vector<double>().swap(values);
         return sum;
@@ -231,7 +232,9 @@ class PartialTree final : public CommonFragments {
         thread_local std::vector<double> above, row; // of D, both with a zero in front
         above.assign(std::size_t(columns + 1), 0.0);
         row.assign(std::size_t(columns + 1), 0.0);
+        Steps steps;
         for (Index i = 0; i < rows; ++i) {
+            steps.add(std::size_t(columns));
             for (Index j = 0; j < columns; ++j) {
                 const auto k = std::size_t(j);
                 double own = 0;

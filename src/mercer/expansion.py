@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples import Samples
 
 #: The one segment of all samples.
@@ -33,6 +33,8 @@ class Expansion:
     samples: Samples
     coefficients: Vector
     bias: Vector
+    #: The norm, where the samples no longer tell it.
+    length: Vector | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, coefficients: Any, bias: Any = 0.0) -> Expansion:
@@ -78,19 +80,20 @@ class Expansion:
         if form is not None:
             return form(x)
         pairs = self.kernel.bind(x, self.samples)
-        pairs.share(self._prepared)
+        if pairs.shares:
+            pairs.share(self._prepared)
         return pairs.by_segment(V, starts)
 
-    @cached_property
+    @remembered
     def _columns(self) -> Vector:
         """The coefficients, one column per output, as the core reads them."""
         return np.ascontiguousarray(self.coefficients.reshape(len(self), -1))
 
-    @cached_property
+    @remembered
     def _forms(self) -> dict[bytes, Collapsed | None]:
         return {}
 
-    @cached_property
+    @remembered
     def _prepared(self) -> Pairs:
         """The kernel bound to the samples, which are packed for it once."""
         return self.kernel.bind(self.samples, self.samples)
@@ -100,5 +103,7 @@ class Expansion:
 
     def norm(self) -> Vector:
         """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""
+        if self.length is not None:
+            return self.length.copy()
         product = self._prepared.product(self.coefficients)
         return np.asarray(np.sqrt(np.maximum(np.sum(self.coefficients * product, axis=0), 0.0)))

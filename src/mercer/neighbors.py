@@ -20,7 +20,6 @@ which are exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,6 +31,7 @@ from mercer.kernels.leaf import distance_pair
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, Step, chunks
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 
@@ -81,13 +81,13 @@ class ByKernel:
     kernel: Kernel
     samples: Samples
 
-    @cached_property
+    @remembered
     def diagonal(self) -> Vector:
         gram = self.kernel.gram(self.samples, budget=0).exact
         gram.check_finite()
         return np.ascontiguousarray(gram.diag())
 
-    @cached_property
+    @remembered
     def prepared(self) -> Pairs:
         exact = self.samples.astype(np.float64)
         return self.kernel.bind(exact, exact)
@@ -139,7 +139,7 @@ class ByVectors(ByDistance):
             index[rest], values[rest] = self.columns.by_differences(queries[rest], k)
         return index, values
 
-    @cached_property
+    @remembered
     def columns(self) -> Columns:
         pairs = bound(self.kernel, self.samples, self.samples)
         return Columns(pairs.z.dense(), pairs.scale)
@@ -154,7 +154,7 @@ class Columns:
 
     # -- whole numbers ----------------------------------------------------------------------------------------
 
-    @cached_property
+    @remembered
     def integers(self) -> Any:
         """The columns as whole numbers from an interval of 256, bound for integer products; None if they are not."""
         low, high = float(self.array.min()), float(self.array.max())
@@ -183,11 +183,11 @@ class Columns:
 
     # -- float32 with bounds ----------------------------------------------------------------------------------
 
-    @cached_property
+    @remembered
     def centre(self) -> Vector:
         return Vectors(self.array).centre()
 
-    @cached_property
+    @remembered
     def unit(self) -> float:
         """A power of two about the size of the vectors, so that nothing under- or overflows."""
         largest = max(float(np.abs(self._moved(self.array[rows])).max()) for rows in self.parts())
@@ -211,7 +211,7 @@ class Columns:
                 out[rows] = self._moved(array[rows]) / self.unit
         return out
 
-    @cached_property
+    @remembered
     def bounded(self) -> tuple[Any, Array]:
         """The columns bound in float32, and the part of the error bound that is theirs, as an offset of the ranks."""
         single = self.single(self.array)

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from mercer import SVC, SVR, KernelRidge, NuSVC, OneClassSVM
+from mercer.gram import Gram
 from mercer.kernels import (
     GappedKmer,
     Gaussian,
@@ -77,8 +78,10 @@ def test_the_model_is_that_of_the_matrix():
 def test_dear_matrices_are_kept_whole_or_not(monkeypatch):
     k = GappedKmer(5, 3).normalized()
     whole = SVC(kernel=k, tol=1e-6).fit(X, Y)
-    monkeypatch.setattr("mercer.solvers.smo.DEAR_BYTES", 0)
-    np.testing.assert_allclose(SVC(kernel=k, tol=1e-6).fit(X, Y)._values(X), whole._values(X), atol=1e-5)
+    monkeypatch.setattr(Gram, "to_dense", lambda gram: pytest.fail("the matrix is beyond cache_size"))
+    small = 8 * len(X) ** 2 / 2**20  # the matrix, and nothing else
+    by_rows = SVC(kernel=k, tol=1e-6, cache_size=small).fit(X, Y)
+    np.testing.assert_allclose(by_rows._values(X), whole._values(X), atol=1e-5)
 
 
 def test_tools_of_scikit_learn():

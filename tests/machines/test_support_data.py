@@ -134,6 +134,13 @@ def test_parameters_of_kernels_can_be_searched():
 
 
 @pytest.mark.parametrize("cls", MACHINES)
+def test_functions_that_are_not_symmetric(cls):
+    machine, X, y, _ = small(cls)
+    with pytest.raises(ValueError, match=r"the kernel function must be symmetric, but f\(X, X\)"):
+        machine.set_params(kernel=lambda A, B: A @ B.T + A[:, :1]).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", MACHINES)
 def test_pickles(cls):
     machine, X, y, function = small(cls)
     again = pickle.loads(pickle.dumps(machine.fit(X, y)))

@@ -138,7 +138,7 @@ def test_an_interrupt_leaves_the_pairs_it_had(cls):
 def test_an_interrupt_while_samples_are_copied_leaves_all_but_the_function(cls, monkeypatch):
     machine, X, y, function = small(cls)
     machine.fit(X[:100], y[:100])
-    monkeypatch.setattr(Training, "take", mock.Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(Training, "kept", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X, y)
     monkeypatch.undo()

@@ -6,7 +6,6 @@ cache serve every problem on the same data.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from mercer import _native
 from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
 from mercer.kernels.pairs import Pairs, StoredPairs
+from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 
@@ -84,7 +84,7 @@ class Gram:
             return self.pairs.block(left, slice(int(right[0]), int(right[-1]) + 1))
         return self.kernel.bind(self.samples.take(left), self.samples.take(right)).dense()
 
-    @cached_property
+    @remembered
     def _diagonal(self) -> Array:
         with np.errstate(over="ignore"):
             return self.kernel.diag_of(self.samples).astype(self.dtype, copy=False)
@@ -130,14 +130,14 @@ class Gram:
             known.symmetric = True  # and need not be looked at
         return Gram(Precomputed(), known, 0)
 
-    @cached_property
+    @remembered
     def exact(self) -> Gram:
         """The same matrix computed in float64."""
         if self.dtype == np.float64:
             return self
         return Gram(self.kernel, self.samples.astype(np.float64), self.budget)
 
-    @cached_property
+    @remembered
     def single(self) -> Gram:
         """The same matrix computed in float32, or this one if that gains nothing or is beyond its range."""
         if self.dtype == np.float32 or not self.pairs.fits_single():

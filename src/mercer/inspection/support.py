@@ -19,7 +19,7 @@ from mercer.inspection.contests import columns, contests_of
 from mercer.inspection.essential import Flags, essential
 from mercer.inspection.influence import reach, ridge_influence
 from mercer.problem import Vector
-from mercer.samples import Samples
+from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 
 #: How close to its bound, relatively, a coefficient counts as there.
@@ -160,6 +160,8 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
     samples = model.expansion_.samples.take(np.arange(len(rows)))
     a = columns(model.expansion_.coefficients)[: len(rows)]
     others, places = (samples, rows) if X is None else _training(model, X)
+    if X is not None and isinstance(samples, Similarities) and not samples.acquainted:
+        samples = others.take(rows)
     judge = _judge(model, others)
     problems = []
     for p, (name, column) in enumerate(zip(_names(model, a.shape[1]), a.T, strict=True)):

@@ -6,7 +6,6 @@ Both need only k itself: lengths are roots of k(x, x), and the mean enters by th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from mercer.kernels.algebra import OfOne, operand
 from mercer.kernels.base import FeaturesError, Kernel, Validity
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import Bordered, Pairs
+from mercer.remembered import remembered
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 
@@ -104,7 +104,7 @@ class Centered(OfOne):
     def validity(self) -> Validity:
         return "psd" if self.inner.validity in ("psd", "cpd") else "unknown"
 
-    @cached_property
+    @remembered
     def reference_means(self) -> NDArray[np.float64]:
         """The mean of k(x, .) over the reference samples, for x each of them; found once, as it costs all pairs."""
         assert self.reference is not None

@@ -32,14 +32,14 @@ class Precomputed(Kernel):
         assert isinstance(b, Similarities)
         if b.new:
             raise ValueError(f"a precomputed Gram matrix must be square, but its shape is {b.matrix.shape}")
-        if b.reach > a.matrix.shape[1]:
+        if a.columns is None and b.reach > a.matrix.shape[1]:
             raise ValueError(
                 f"Precomputed needs the similarities of every sample to all {b.reach} training samples, "
                 f"but got a matrix of shape {a.matrix.shape}"
             )
         if x is z and not a.symmetric:
             raise ValueError("a precomputed Gram matrix must be symmetric, but K and K.T differ")
-        return StoredPairs(a.matrix, b.place, x is z)
+        return StoredPairs(a.matrix, a.columns_of(b.place), x is z)
 
     def diag_of(self, x: Samples) -> Array:
         a = self.samples(x)
@@ -50,7 +50,7 @@ class Precomputed(Kernel):
                 f"{a.matrix.shape} and not symmetric, are new samples; to normalise them, divide the matrix by the "
                 "square roots of k(x, x) and k(z, z) before giving it to Precomputed()"
             )
-        return np.asarray(a.matrix[np.arange(len(a)), a.place])
+        return np.asarray(a.matrix[np.arange(len(a)), a.columns_of(a.place)])
 
 
 @dataclass(frozen=True, repr=False)

@@ -41,6 +41,8 @@ class BoundPairs(Pairs):
 class NativePairs(BoundPairs):
     """A formula of the native engine: a reduction over coordinates, then elementwise steps, fused."""
 
+    shares = True
+
     def __init__(
         self,
         x: Vectors | SparseVectors,

@@ -57,6 +57,8 @@ class Pairs(ABC):
 
     #: Whether an entry costs so much that a matrix which fits into memory is better computed once and kept.
     dear = False
+    #: Whether ``share`` takes over anything.
+    shares = False
 
     def __init__(self, shape: tuple[int, int], dtype: Any, same: bool) -> None:
         self.shape = shape

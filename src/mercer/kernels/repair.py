@@ -7,7 +7,6 @@ reference samples, new samples enter through k(x, X) alone, so training and pred
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.histograms import Delta
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs
+from mercer.remembered import remembered
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 
@@ -81,7 +81,7 @@ class Repaired(OfOne):
         exact = x.astype(np.float64)
         return np.asarray(self.inner.bind(exact, exact).dense(), dtype=np.float64)
 
-    @cached_property
+    @remembered
     def factor(self) -> NDArray[np.float64]:
         """The matrix that turns k(x, X) into features: U sqrt(new eigenvalues) / |eigenvalues|."""
         assert self.reference is not None

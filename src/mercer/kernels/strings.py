@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from mercer.kernels.leaf import integer
 from mercer.kernels.maps import Map
 from mercer.kernels.native import BoundPairs, FeaturePairs
 from mercer.kernels.pairs import Pairs
+from mercer.remembered import remembered
 from mercer.samples import Samples, Sequences, SparseVectors, as_sequences
 from mercer.samples.base import Array
 
@@ -83,7 +83,7 @@ class StringPairs(BoundPairs):
         super().__init__((len(x), len(z)), np.result_type(x.dtype, z.dtype), x is z)
         self.make = make
 
-    @cached_property
+    @remembered
     def bound(self) -> Any:
         return self.make(self.dtype == np.float32)
 

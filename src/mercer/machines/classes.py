@@ -68,7 +68,7 @@ class SupportClassifier(LabelledMachine):
     def _norm(self, problem: Problem, solution: Solution) -> float:
         """|w| of that function, from its dual objective q'a - a'Ka / 2."""
         squared = 2 * (float(np.sum(problem.q * solution.coefficients)) - certificate_of(solution).dual)
-        return float(np.sqrt(max(squared, 0.0)) / abs(self._margin(solution)[0])) or 1.0
+        return float(np.sqrt(max(squared, 0.0)) / abs(self._margin(solution)[0]))
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -137,9 +137,9 @@ class SupportClassifier(LabelledMachine):
         """One column per problem; of pairs LIBSVM's layout: a sample of class c has a column per other class."""
         scaled = [self._scaled(solution) for solution in solutions]
         bias = np.array([b for _, b in scaled])
+        self._norms = np.array([self._norm(p, s) for p, s in zip(problems, solutions, strict=True)])
         pairs = self._pairs()
         if not pairs:
-            self._norms = np.array([self._norm(p, s) for p, s in zip(problems, solutions, strict=True)])
             return np.stack([a for a, _ in scaled], axis=1), bias
         coefficients = np.zeros((len(training), len(self.classes_) - 1))
         for (i, j), problem, (a, _) in zip(pairs, problems, scaled, strict=True):
@@ -156,6 +156,9 @@ class SupportClassifier(LabelledMachine):
             coefficients[problem.sample, column_of(training, problem, i, j)]
             for (i, j), problem in zip(pairs, problems, strict=True)
         ]
+
+    def _length(self, f: Expansion, training: Training, spanning: Positions) -> Vector:
+        return self._norms if len(self._norms) > 1 else np.asarray(self._norms[0])
 
     def _iterations(self, steps: list[int]) -> Any:
         return np.array(steps, dtype=np.int32)
@@ -175,7 +178,7 @@ class SupportClassifier(LabelledMachine):
         for p, (i, j) in enumerate(pairs):
             wide[ends[i] : ends[i + 1], p] = compact[ends[i] : ends[i + 1], j - 1]
             wide[ends[j] : ends[j + 1], p] = compact[ends[j] : ends[j + 1], i]
-        return Expansion(self._expansion.kernel, self._expansion.samples, wide, self._expansion.bias)
+        return replace(self._expansion, coefficients=wide)
 
     def _values(self, X: Any) -> Array:
         """The value of every problem's function: (rows, problems), or (rows,) for two classes."""
@@ -199,7 +202,7 @@ class SupportClassifier(LabelledMachine):
         if values.ndim == 1:
             return values
         if not self._by_pairs:
-            return np.asarray(values / self._norms)
+            return np.asarray(values / np.where(self._norms > 0, self._norms, 1.0))
         if self.decision_function_shape == "ovo":
             return values
         k = len(self.classes_)

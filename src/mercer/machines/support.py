@@ -8,8 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,11 +27,13 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
+from mercer.kernels.pairs import chunks
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import KernelMachine, precise, tell, warn_caller, watch
+from mercer.machines.base import FLOATS, KernelMachine, precise, tell, warn_caller, watch
 from mercer.machines.progress import line, summary
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
+from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
 from mercer.samples.door import numeric
@@ -40,6 +41,8 @@ from mercer.solvers import QP, SMO, Certificate, Progress, Solution, SolverInter
 from mercer.threads import limited
 
 Positions = NDArray[np.int64]
+#: Of a given matrix the block of the support vectors, which ``mercer.inspection`` asks for, is kept up to this size.
+KEPT_BYTES = 2**20
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
 be preprocessed."
 #: The attributes of a solution.
@@ -65,7 +68,7 @@ class Training:
     def __len__(self) -> int:
         return len(self.place)
 
-    @cached_property
+    @remembered
     def order(self) -> Positions | None:
         """``place``, if it is another order than that of the samples."""
         return None if np.array_equal(self.place, np.arange(len(self.samples))) else self.place
@@ -73,6 +76,12 @@ class Training:
     def take(self, index: Positions) -> Samples:
         """Some of the samples of positive weight."""
         return self.samples.take(self.place[index])
+
+    def kept(self, index: Positions) -> Samples:
+        """Some of them as a machine keeps them: of a given matrix not the rows."""
+        if isinstance(self.kernel, Precomputed) and isinstance(self.samples, Similarities):
+            return self.samples.among(self.place[index], KEPT_BYTES)
+        return self.take(index)
 
 
 class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -205,7 +214,10 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return self.kernel, self.kernel.samples(self._validated(X, reset=True))
         if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
             self._X_fit = X
-            return Precomputed(), Similarities(self._matrix(X, _num_samples(X)))
+            known = Similarities(self._matrix(X, _num_samples(X)))
+            if not known.symmetric:
+                raise ValueError("the kernel function must be symmetric, but f(X, X) and its transpose differ")
+            return Precomputed(), known
         if self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
         samples = vectors(self._validated(X, reset=True))
@@ -224,14 +236,16 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     def _matrix(self, X: Any, columns: int) -> Array:
         """The values of a user's function between X and the training data, which are so many."""
         K = self.kernel(X, self._X_fit)
-        K = np.asarray(dense(K), dtype=np.float64)
+        K = np.asarray(dense(K))
+        K = K if K.dtype in FLOATS else K.astype(np.float64)
         expected = len(X) if type(X) is np.ndarray else _num_samples(X), columns
         if K.shape != expected:
             raise ValueError(
                 f"the kernel function returned shape {K.shape} for {expected[0]} samples and {expected[1]} training "
                 "samples; it takes two blocks of samples and returns the matrix of all pairs"
             )
-        if not math.isfinite(np.vdot(K, K)) and not np.isfinite(K).all():
+        flat = K if K.flags.c_contiguous else K.T  # a vdot of it would be a copy, else
+        if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(K).all():
             raise ValueError("the kernel function returned NaN or infinity")
         return K
 
@@ -297,16 +311,18 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         times = 3 if precisely and training.samples.dtype != np.float64 else 1
         copies = times * training.samples.nbytes * len(spanning) // len(training.samples)
         keep_at_most(max(0, self._budget() - copies))
-        samples = training.take(spanning)
+        samples = training.kept(spanning)
         self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
-        if precisely:
+        if precisely and not isinstance(training.kernel, Precomputed):  # of which nothing is computed in float32
             samples = precise(training.kernel, samples, coefficients, self._size(training))
-        self._expansion = Expansion(
+        f = Expansion(
             training.kernel,
             samples,
             coefficients[:, 0] if coefficients.shape[1] == 1 else coefficients,
             bias[0] if len(bias) == 1 else bias,
         )
+        known = not isinstance(samples, Similarities) or samples.acquainted
+        self._expansion = f if known else replace(f, length=self._length(f, training, spanning))
 
     def _refuse_overflow(self, training: Training, solutions: Sequence[Solution]) -> None:
         """No function comes of a kernel that is not finite, though its coefficients, as far as they go, may be."""
@@ -316,6 +332,13 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             own = training.kernel.diag_of(training.samples)
         if not np.isfinite(own[training.place]).all():
             raise ValueError(NOT_FINITE)
+
+    def _length(self, f: Expansion, training: Training, spanning: Positions) -> Vector:
+        """|w| of the function of some samples of a given matrix: the root of sum_i a_i (f(x_i) - b)."""
+        squared = 0.0
+        for some in chunks(len(spanning), 8 * len(training.samples)):
+            squared += float(f.coefficients[some] @ (f(training.take(spanning[some])) - f.bias))
+        return np.asarray(np.sqrt(max(squared, 0.0)))
 
     def _support(self, training: Training, nonzero: Positions) -> Positions:
         """The positions of the support vectors, in the order of the attributes."""

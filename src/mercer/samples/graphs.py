@@ -7,13 +7,13 @@ an edge; see ``Graphs.nbytes``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.remembered import remembered
 from mercer.samples.base import Array, Samples
 from mercer.samples.structured import Structured, appended, memory, merged, plain, ranges, recoded
 
@@ -108,7 +108,7 @@ class Graphs(Structured):
         numbers = self.starts, self.arcs, self.neighbours, self.arc_labels, self.node_labels
         return memory(*numbers, self.attributes, self.arc_attributes)
 
-    @cached_property
+    @remembered
     def edges(self) -> NDArray[np.int64]:
         """The arcs u -> v with u <= v: every edge once."""
         first = np.repeat(self.starts[:-1], np.diff(self.starts))
@@ -152,7 +152,7 @@ class Graphs(Structured):
             stacked([self.arc_attributes, other.arc_attributes], [self.arcs[-1], other.arcs[-1]], "edges"),
         )
 
-    @cached_property
+    @remembered
     def native(self) -> _native.Graphs:
         return self.labelled_as(*self.vocabularies)
 

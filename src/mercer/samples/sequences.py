@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.remembered import remembered
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
 from mercer.samples.objects import Objects
@@ -60,7 +60,7 @@ class Sequences(Samples):
     def nbytes(self) -> int:
         return self.ids.nbytes + self.offsets.nbytes
 
-    @cached_property
+    @remembered
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self.offsets)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.remembered import remembered
 from mercer.samples.base import Samples
 from mercer.samples.structured import (
     Sample,
@@ -83,7 +83,7 @@ class Trees(Structured):
             vocabulary,
         )
 
-    @cached_property
+    @remembered
     def native(self) -> _native.Trees:
         return self.labelled_as(self.vocabulary)
 

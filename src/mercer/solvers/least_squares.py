@@ -15,7 +15,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, lars_path
 
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.linear import LinearSolution
@@ -62,7 +62,7 @@ class Design:
         """The targets t."""
         return np.asarray((y - self.mean(y)) * self.root[:, None])
 
-    @cached_property
+    @remembered
     def svd(self) -> tuple[Vector, Vector, Vector]:
         """U, s and V'; singular values that cannot be told from zero are left out."""
         U, s, V = interruptible(lambda: np.linalg.svd(self.matrix, full_matrices=False))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from mercer.gram import Gram
 from mercer.likelihood import Curvature, Likelihood, probabilities
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples.base import Array
 from mercer.solvers.certificate import UNKNOWN, Certificate, Solution
 from mercer.solvers.lapack import NotPositiveDefiniteError, factorize, interruptible
@@ -197,7 +198,7 @@ class Path:
         self.products += 1
         return self.operator.product(V)
 
-    @cached_property
+    @remembered
     def root(self) -> Vector:
         return self.operator.root(self.likelihood.outputs)
 

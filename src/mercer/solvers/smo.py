@@ -30,8 +30,8 @@ Positions = NDArray[np.int64]
 SINGLE = 1e-6
 #: Samples stay packed if they take at most this part of the budget.
 PACKED = 0.5
-#: A matrix of dear entries, as those of alignments are, is computed once and kept whole up to this size.
-DEAR_BYTES = 2**30
+#: A matrix of dear entries, as those of alignments are, is computed once and kept whole if it takes at most this part.
+WHOLE = 0.75
 
 #: What an endless dual says of the samples: at its first step, and later, where the core stops at this distance.
 SAME = "samples that the kernel does not tell apart have targets that contradict each other"
@@ -133,8 +133,9 @@ class SMO:
         try:
             native = [task.native for task in tasks]
             tiny = max(map(len, problems), default=0) <= _native.TINY and len(gram) <= 4 * _native.TINY
-            held = matrices(gram, int(PACKED * self.budget), order, single=not tiny)
-            _native.solve(held, native, self.tol, self.max_iter, self.budget, self.shrinking, progress)
+            held = matrices(gram, self.budget, order, single=not tiny)
+            budget = self.budget - whole_bytes(gram, self.budget)
+            _native.solve(held, native, self.tol, self.max_iter, budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
         for task in tasks:
@@ -170,7 +171,8 @@ def solution_of(task: Task, tol: float) -> Solution:
 
 
 def matrices(gram: Gram, budget: int, order: Positions | None = None, *, single: bool) -> _native.Matrices:
-    """The Gram matrix, in this order, as the core's solvers see it; packed samples are kept in ``budget`` bytes.
+    """The Gram matrix, in this order, as the core's solvers see it; packed samples, or all entries where they are dear,
+    are kept if they take a part of ``budget`` bytes.
 
     With ``single`` in float32 too, where the error of that can be bounded.
     """
@@ -181,14 +183,21 @@ def matrices(gram: Gram, budget: int, order: Positions | None = None, *, single:
         if single and pairs.fits_single() and np.isfinite(error := single_error(pairs, 0.0)):
             shift = pairs.single_shift()
             lost = single_error(pairs, pairs.lost(shift)) - error
-        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, lost, budget, order)
+        packed = int(PACKED * budget)
+        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, lost, packed, order)
     if isinstance(pairs, StoredPairs):
         return _native.stored_matrices(pairs.matrix if pairs.whole else pairs.matrix[:, pairs.columns], order)
-    if pairs.dear and 8 * len(gram) ** 2 <= DEAR_BYTES:
+    if whole_bytes(gram, budget):
         return _native.stored_matrices(gram.exact.to_dense(), order)
     every = np.arange(len(gram)) if order is None else order
     diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples)[every], dtype=np.float64)
     return _native.python_matrices(Selections(gram.exact, every), diagonal)
+
+
+def whole_bytes(gram: Gram, budget: int) -> int:
+    """The bytes of all entries, if they are dear and fit a budget; else 0: rows are computed as they are asked for."""
+    size = 8 * len(gram) ** 2
+    return size if gram.pairs.dear and size <= WHOLE * budget else 0
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ in the dual and in the primal. A descent needs no more of either than the steps 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from mercer.gram import Gram
 from mercer.kernels.leaf import vectors
 from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples import as_samples
 
 Positions = NDArray[np.int64]
@@ -72,7 +72,7 @@ class Coefficients:
             return self
         return Coefficients(self.given, self.given.single)
 
-    @cached_property
+    @remembered
     def gram(self) -> Gram:
         """The source, kept if it fits."""
         return self.source.held()
