@@ -24,7 +24,7 @@ from mercer.kernels import Linear
 from mercer.machines.base import warn_caller, watch
 from mercer.machines.labels import class_factors, lost_classes
 from mercer.machines.progress import linear_line
-from mercer.machines.support import positive_weights
+from mercer.machines.targets import positive_weights
 from mercer.problem import Vector
 from mercer.samples import as_samples
 from mercer.solvers.certificate import Certificate

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -31,6 +31,7 @@ from mercer.kernels.pairs import chunks
 from mercer.kernels.vectors import resolved_gamma
 from mercer.machines.base import FLOATS, KernelMachine, precise, tell, warn_caller, watch
 from mercer.machines.progress import line, summary
+from mercer.machines.targets import positive_weights
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
 from mercer.remembered import remembered
@@ -405,65 +406,6 @@ def certificate_of(solution: Solution) -> Certificate:
     """The certificate of a solution with one output."""
     assert isinstance(solution.certificate, Certificate)
     return solution.certificate
-
-
-def column(y: Any) -> Array:
-    """Targets as a one-dimensional array; where they are one, scikit-learn's check, 0.1 ms long, has nothing to say."""
-    plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "fiubU"
-    return y if plain else np.asarray(column_or_1d(y, warn=True))
-
-
-def one_each(target: Array, samples: int) -> Array:
-    """The targets, if there is one for each sample."""
-    if len(target) != samples:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{samples}, {len(target)}]")
-    return target
-
-
-def spread(sample_weight: Any, n: int) -> Any:
-    """A number as the weight of each of n samples; anything else as it is.
-
-    >>> spread(2, 3)
-    array([2., 2., 2.])
-    """
-    number = isinstance(sample_weight, Real) or (isinstance(sample_weight, np.ndarray) and not sample_weight.ndim)
-    return np.full(n, float(sample_weight)) if number else sample_weight
-
-
-def priced(C: float, weight: Vector) -> Vector:
-    """C times the weights, which is infinite only where one of them is.
-
-    >>> priced(2.0, np.array([3.0, np.inf]))
-    array([ 6., inf])
-    """
-    with np.errstate(over="ignore"):
-        cost: Vector = C * weight
-    if np.isinf(cost[np.isfinite(weight)]).any() and np.isfinite(C):
-        raise ValueError(f"C={C:g} times a weight of {weight[np.isfinite(weight)].max():g} is beyond float64")
-    return cost
-
-
-def positive_weights(sample_weight: Any, n: int) -> Vector:
-    """One weight per sample. Those that are not positive drop their sample, negative ones with a warning."""
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(spread(sample_weight, n), dtype=np.float64)
-    if weight.shape == (0,):  # which scikit-learn takes for None
-        return np.ones(n)
-    if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples; each sample needs one weight"
-        )
-    if not np.isfinite(weight).all():
-        raise ValueError("Input sample_weight contains NaN or infinity.")
-    if not (weight > 0).any():
-        raise ValueError("Invalid input - all samples have zero or negative weights.")
-    if (weight < 0).any():
-        warn_caller(
-            f"{int((weight < 0).sum())} samples have a negative weight and are left out, as if it were zero",
-            UserWarning,
-        )
-    return weight
 
 
 def vectors(X: Any) -> Vectors | SparseVectors:
