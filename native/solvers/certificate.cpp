@@ -102,9 +102,15 @@ Certificate certify(const Problem& problem, const double* a, const double* f, co
     for (Index p = 0; p < problem.count; ++p) {
         const double b = problem.groups ? result.bias[problem.group_of(p)] : 0.0;
         result.primal += 0.5 * a[p] * f[p] + loss(problem, p, problem.q[p] - f[p] - b, most);
-        result.dual +=
-            a[p] * (problem.q[p] - 0.5 * f[p] - 0.5 * problem.ridge[p] * a[p]) - problem.l1[p] * std::abs(a[p]);
     }
+    result.dual = dual(problem, a, f);
+    return result;
+}
+
+double dual(const Problem& problem, const double* a, const double* f) {
+    double result = 0;
+    for (Index p = 0; p < problem.count; ++p)
+        result += a[p] * (problem.q[p] - 0.5 * f[p] - 0.5 * problem.ridge[p] * a[p]) - problem.l1[p] * std::abs(a[p]);
     return result;
 }
 

@@ -18,5 +18,7 @@ struct Certificate {
 
 // f is K a for each coefficient's sample; total[g] what the coefficients of group g are to sum to.
 Certificate certify(const Problem& problem, const double* a, const double* f, const double* total);
+// Its dual objective alone.
+double dual(const Problem& problem, const double* a, const double* f);
 
 } // namespace mercer
