@@ -133,13 +133,21 @@ def run_cases(noun: str, cases: Mapping[str, Callable[[], Iterable[Any]]], only:
         write(path, sorted(saved, key=lambda row: [*cases].index(row["case"])))
 
 
+def processor() -> str:
+    """The processor by name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
 def write(path: Path, rows: list[Any]) -> None:
     """The rows, each a dataclass or what was read of one, and the machine they were measured on."""
     from mercer import _native
 
     path.parent.mkdir(exist_ok=True)
     machine = {
-        "processor": platform.processor() or platform.machine(),
+        "processor": processor(),
         "instruction_set": _native.instruction_set(),
         "threads": _native.thread_count(),
         "python": platform.python_version(),

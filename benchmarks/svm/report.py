@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import processor
 from benchmarks.svm.contestants import CONTESTANTS
 from benchmarks.svm.rows import Entry, Row, order
 
@@ -85,6 +86,9 @@ def markdown(rows: list[Row], exponents: list[Any]) -> str:
     names = [c.name for c in CONTESTANTS if c.name in present]
     compared = [row for row in order(rows) if row.family not in ("growth", "memory")]
     out = ["# Support vector machines", "", PREFACE]
+    processors = sorted({row.processor for row in rows})
+    if len(processors) > 1:
+        out += [f"{name}: {', '.join(row.name for row in rows if row.processor == name)}.\n" for name in processors]
     out += table(
         ["problem", "n x d", *names, "ratio", "goal", ""],
         [
@@ -182,7 +186,7 @@ def setting() -> dict[str, Any]:
     from mercer import _native
 
     found = {
-        "processor": platform.processor() or platform.machine(),
+        "processor": processor(),
         "instruction_set": _native.instruction_set(),
         "threads": _native.thread_count(),
         "python": platform.python_version(),

@@ -52,6 +52,7 @@ class Row:
     peer: str = ""
     allowed_megabytes: float | None = None
     load: float | None = None
+    processor: str = ""
 
     def entry(self, contestant: str) -> Entry | None:
         return next((e for e in self.entries if e.contestant == contestant), None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import RESULTS
+from benchmarks.measure import RESULTS, processor
 from benchmarks.svm import report
 from benchmarks.svm.cases import Case, selected
 from benchmarks.svm.contestants import CONTESTANTS
@@ -101,7 +101,7 @@ def compete(case: Case, names: list[str], limit: float, rounds: int) -> list[Row
                 return []
         shape = next((s.opened["rows"], s.opened["columns"]) for s in sessions if s.opened)
         row = Row(case.name, case.family, case.machine, {"tol": 1e-3} | case.parameters, case.target, limit, *shape)
-        row.load = os.getloadavg()[0]
+        row.load, row.processor = os.getloadavg()[0], processor()
         row.entries = timed(sessions, "fit", limit, rounds)
         if case.family == "memory":
             row.allowed_megabytes = CEILING
@@ -112,7 +112,7 @@ def compete(case: Case, names: list[str], limit: float, rounds: int) -> list[Row
         results = [row]
         if case.predict_target is not None:
             again = Row(f"{case.name} predict", "predict", case.machine, row.parameters, case.predict_target, limit)
-            again.rows, again.columns, again.load = *shape, os.getloadavg()[0]
+            again.rows, again.columns, again.load, again.processor = *shape, os.getloadavg()[0], row.processor
             again.entries = timed(sessions, "predict", limit, rounds)
             for entry, before in zip(again.entries, row.entries, strict=True):
                 for name in ("dual", "primal", "violation", "support"):

@@ -224,3 +224,11 @@ def test_probabilities_take_any_truth_and_no_global_generator():
 
 def test_no_weights_at_all_are_ones():
     np.testing.assert_array_equal(SVC().fit(X, y, []).dual_coef_, SVC().fit(X, y).dual_coef_)
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_nu_stopped_early_is_on_the_right_side(steps):
+    X, y = load_breast_cancer(return_X_y=True)  # until the optimum, margins of some nu are below zero
+    with pytest.warns(ConvergenceWarning):
+        machine = NuSVC(nu=0.05, max_iter=steps).fit(scale(X), y)
+    assert machine.score(scale(X), y) > 0.9
