@@ -128,7 +128,7 @@ void bind_strings(nb::module_& m) {
     m.def(
         "count_words",
         [](const Strings& x, Index shortest, Index longest, bool both_strands, Index mismatches) {
-            mercer::Counts counts;
+            mercer::WordCounts counts;
             {
                 nb::gil_scoped_release release;
                 counts = mercer::count_words(x.view, {shortest, longest, both_strands, mismatches});

@@ -310,8 +310,9 @@ template <class T> class DensePairs final : public Pairs<T> {
         const T* column_squares = squares(z, q);
         const T* near = packed_distances(rows, z, p, q, i);
         for (Index j = 0; j < isa_.nr; ++j) {
-            const T square = row_square + column_squares[j];
-            if (entries[j] < close_slope_ * square + close_offset_ && doubtful(double(square))) entries[j] = near[j];
+            if (entries[j] < close_slope_ * (row_square + column_squares[j]) + close_offset_ &&
+                doubtful(double(row_square) + double(column_squares[j])))
+                entries[j] = near[j];
         }
     }
 

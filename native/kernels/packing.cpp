@@ -179,12 +179,13 @@ template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen whic
     if (count < isa_.mr || seen < 8 || !products_) return false;
     T* row = scratch<T>().rows.reserve(std::size_t(d_));
     std::vector<std::uint64_t> bits(static_cast<std::size_t>(count));
-    Index total = 0;
+    Index looked_at[64], total = 0;
+    for (Index b = 0; b < seen; ++b) looked_at[b] = (2 * b + 1) * d_ / (2 * seen);
     for (Index r = 0; r < count; ++r) {
         const T* values = source.contiguous() ? source.row(which[r]) : row;
         if (values == row) source.read(which[r], row);
         for (Index b = 0; b < seen; ++b) {
-            const Index k = (2 * b + 1) * d_ / (2 * seen);
+            const Index k = looked_at[b];
             const bool zero = integers_ ? grid_.place(values[k]) == 0
                                         : double(values[k]) == (shift_.empty() ? 0.0 : shift_[std::size_t(k)]);
             bits[std::size_t(r)] |= std::uint64_t(!zero) << b;

@@ -1,9 +1,11 @@
 #include "solvers/rows.hpp"
 
+#include "kernels/transpose.hpp"
 #include "solvers/scan.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -12,8 +14,9 @@
 namespace mercer {
 namespace {
 
-// To keep an entry and read it again costs about this many nanoseconds, most of it the first touch of memory.
-constexpr double kKeep = 1.5;
+// Nanoseconds to keep an entry, most of them the first touch of its memory, and to read it again. A row is kept once it
+// has cost as much to compute as to keep: so no more than twice is spent on it of what was best (renting skis or buying).
+constexpr double kKeep = 3.4, kRead = 0.5;
 // Rows that are not dear are not kept at all if fewer than one in so many fits: they would be gone when they
 // are wanted again.
 constexpr Index kWorth = 4;
@@ -30,15 +33,6 @@ std::vector<Range> runs(const std::vector<Index>& samples) {
             result.back().last = c + 1;
     }
     return result;
-}
-
-// out[j][i] = out[i][j] below the diagonal block by block, so that both sides stay in the cache.
-template <class T> void mirror(Index rows, Index columns, const T* from, T* to, Index stride) {
-    constexpr Index kTile = 32;
-    for (Index i0 = 0; i0 < rows; i0 += kTile)
-        for (Index j0 = 0; j0 < columns; j0 += kTile)
-            for (Index j = j0; j < std::min(columns, j0 + kTile); ++j)
-                for (Index i = i0; i < std::min(rows, i0 + kTile); ++i) to[j * stride + i] = from[i * stride + j];
 }
 
 constexpr Index kTogether = 8; // batches of rows
@@ -61,7 +55,7 @@ template <class T> void fill_symmetric(const Pairs<T>& pairs, Index first, Index
         const Index i0 = t * kHeight, i1 = std::min(count, i0 + kHeight);
         T* strip = out + i0 * stride;
         pairs.fill(nullptr, first + i0, i1 - i0, first + i0, first + count, strip + i0, stride);
-        mirror(i1 - i0, count - i1, strip + i1, out + i1 * stride + i0, stride);
+        transpose(i1 - i0, count - i1, strip + i1, out + i1 * stride + i0, stride);
     });
 }
 
@@ -108,6 +102,7 @@ void Squares<T>::read(const std::vector<Index>& samples, Index first, Index last
     // Rows that are missing are computed and kept; those that another thread is at are computed for here alone.
     std::vector<Index> mine, others;
     std::vector<T*> to_keep, to;
+    std::vector<std::uint8_t> copied(samples.size(), 0);
     for (std::size_t r = 0; r < samples.size(); ++r) {
         std::uint8_t seen = busy;
         if (square != squares_.end() && samples[r] >= square->first && samples[r] < square->last) {
@@ -118,7 +113,8 @@ void Squares<T>::read(const std::vector<Index>& samples, Index first, Index last
                 seen = ready; // before it is read
             }
         }
-        if (seen == ready) continue;
+        copied[r] = seen == ready;
+        if (copied[r]) continue;
         others.push_back(samples[r]);
         to.push_back(out[r]);
     }
@@ -127,8 +123,7 @@ void Squares<T>::read(const std::vector<Index>& samples, Index first, Index last
     some_rows(gram_.all(), mine, square->first, square->last, to_keep);
     for (Index s : mine) square->state[std::size_t(s - square->first)] = ready;
     for (std::size_t r = 0; r < samples.size(); ++r)
-        if (std::find(others.begin(), others.end(), samples[r]) == others.end())
-            std::copy_n(kept(*square, samples[r]) + (first - square->first), last - first, out[r]);
+        if (copied[r]) std::copy_n(kept(*square, samples[r]) + (first - square->first), last - first, out[r]);
 }
 
 template <class T>
@@ -152,9 +147,10 @@ Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, const Squares<T>* squ
         squares_ = nullptr;
     }
     stride_ = (size() + kScanUnit - 1) / kScanUnit * kScanUnit;
-    if (gram.cost() > kKeep)
+    if (gram.cost() > kRead)
         capacity_ = std::min<Index>(size(), Index(budget / (std::size_t(stride_) * sizeof(T) + 2 * sizeof(Index))));
     if (gram.cost() < kDear && kWorth * capacity_ < size()) capacity_ = 0;
+    uses_ = int(std::min(std::ceil(kKeep / gram.cost()), 255.0));
     slots_.assign(std::size_t(size()), -1);
     seen_.assign(std::size_t(size()), 0);
 }
@@ -198,7 +194,7 @@ template <class T> void Rows<T>::whole(T* out, Index stride) const {
             if (s.first <= r.first) continue;
             T* block = out + r.first * stride + s.first;
             pairs.fill(nullptr, r.first + r.shift, n, s.first + s.shift, s.last + s.shift, block, stride);
-            mirror(n, s.last - s.first, block, out + s.first * stride + r.first, stride);
+            transpose(n, s.last - s.first, block, out + s.first * stride + r.first, stride);
         }
     }
 }
@@ -233,7 +229,8 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
         });
     }
     for (Index c : missing) {
-        if (!std::exchange(seen_[std::size_t(c)], std::uint8_t(1)) && gram_.cost() < kDear) continue;
+        std::uint8_t& seen = seen_[std::size_t(c)];
+        if (seen < uses_ && ++seen < uses_) continue;
         Index slot = Index(owners_.size());
         if (slot < capacity_) {
             owners_.push_back(c);

@@ -17,7 +17,7 @@ namespace mercer {
 // A problem of up to so many coefficients is its own working set (decomposition.cpp) and reads rows one by one.
 inline constexpr Index kWhole = 2048;
 
-// Nanoseconds. An entry this dear is kept at its first use, a cheaper one at its second: two thirds are used again.
+// Nanoseconds. Entries this dear are kept however few fit, and no active sets are formed (decomposition.cpp).
 inline constexpr double kDear = 4;
 
 // Nanoseconds to pick an entry out of a row that is kept. Of dearer ones only those are computed that are in none.
@@ -99,7 +99,8 @@ template <class T> class Rows {
     Slab memory_;
     std::vector<Batch> batches_;               // of an update; the memory of what is made ready is used again
     std::vector<Index> slots_, owners_, used_; // of a column; of a slot: its column and when it was last used
-    std::vector<std::uint8_t> seen_;           // columns whose row was computed before
+    int uses_;                                 // a row is kept when it is computed for so many a time
+    std::vector<std::uint8_t> seen_;           // how often the row of a column was computed
 };
 
 } // namespace mercer

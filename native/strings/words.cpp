@@ -24,7 +24,7 @@ Key mixed(Key h) { // a bijection that spreads every bit over all (the finaliser
 // Counts the words of one sequence after the other; its memory is reused.
 class Counter {
   public:
-    Counter(const Sequences& sequences, const Words& words)
+    Counter(const Sequences& sequences, const WordRule& words)
         : sequences_(sequences), words_(words), exact_(possible_words(sequences.alphabet, words) < kMostExact) {
         Key shorter = 0;
         for (Index k = 0; exact_ && k <= words.longest; ++k) {
@@ -34,7 +34,7 @@ class Counter {
         }
     }
 
-    void count(Index i, Counts& out) {
+    void count(Index i, WordCounts& out) {
         const std::int32_t* letters = sequences_.of(i);
         const Index length = sequences_.length(i);
         found_.clear();
@@ -101,7 +101,7 @@ class Counter {
     }
 
     // Replaces the words found, from `begin`, by all that differ from them in at most `mismatches` letters.
-    void spread(std::size_t begin, Counts& out) {
+    void spread(std::size_t begin, WordCounts& out) {
         near_.clear();
         for (std::size_t p = begin; p < out.keys.size(); ++p) change(out.keys[p], 0, words_.mismatches, out.values[p]);
         if (near_.size() > kMostWords) throw std::length_error("too many words near those of one sequence");
@@ -127,7 +127,7 @@ class Counter {
     }
 
     const Sequences& sequences_;
-    Words words_;
+    WordRule words_;
     bool exact_;
     std::vector<Key> first_, power_, found_, spare_;
     std::vector<std::pair<Key, double>> near_;
@@ -136,28 +136,28 @@ class Counter {
 
 } // namespace
 
-double possible_words(std::int32_t alphabet, const Words& words) {
+double possible_words(std::int32_t alphabet, const WordRule& words) {
     double total = 0;
     for (Index k = words.shortest; k <= words.longest; ++k) total += std::pow(double(alphabet), double(k));
     return total;
 }
 
-Counts count_words(const Sequences& sequences, const Words& words) {
+WordCounts count_words(const Sequences& sequences, const WordRule& words) {
     if (words.mismatches > 0 &&
         (words.shortest != words.longest || possible_words(sequences.alphabet, words) >= kMostExact))
         throw std::invalid_argument("words near others need one length, and keys of 64 bits");
     const Index tasks = (sequences.count + kTask - 1) / kTask;
-    std::vector<Counts> parts(static_cast<std::size_t>(tasks));
+    std::vector<WordCounts> parts(static_cast<std::size_t>(tasks));
     parallel(tasks, [&](long t) {
         Counter counter(sequences, words);
         for (Index i = t * kTask; i < std::min(sequences.count, (t + 1) * kTask); ++i)
             counter.count(i, parts[std::size_t(t)]);
     });
-    Counts all;
+    WordCounts all;
     all.indptr.push_back(0);
     std::vector<std::size_t> begin;
     std::size_t total = 0;
-    for (const Counts& part : parts) {
+    for (const WordCounts& part : parts) {
         begin.push_back(total);
         for (Index end : part.indptr) all.indptr.push_back(Index(total) + end);
         total += part.keys.size();
@@ -165,10 +165,10 @@ Counts count_words(const Sequences& sequences, const Words& words) {
     all.keys.resize(total);
     all.values.resize(total);
     parallel(tasks, [&](long t) {
-        Counts& part = parts[std::size_t(t)];
+        WordCounts& part = parts[std::size_t(t)];
         std::copy(part.keys.begin(), part.keys.end(), all.keys.begin() + std::ptrdiff_t(begin[std::size_t(t)]));
         std::copy(part.values.begin(), part.values.end(), all.values.begin() + std::ptrdiff_t(begin[std::size_t(t)]));
-        part = Counts{};
+        part = WordCounts{};
     });
     return all;
 }

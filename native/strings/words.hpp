@@ -12,26 +12,26 @@ namespace mercer {
 using Key = std::uint64_t;
 
 // Which words a sequence is said to have.
-struct Words {
+struct WordRule {
     Index shortest = 1, longest = 1; // their lengths
     bool both_strands = false;       // also those of the reverse complement; letter c pairs with alphabet - 1 - c
     Index mismatches = 0;            // also every word that differs in at most so many letters
 };
 
 // Row i holds the words keys[indptr[i] .. indptr[i + 1]), ascending, each with its count.
-struct Counts {
+struct WordCounts {
     std::vector<Index> indptr;
     std::vector<Key> keys;
     std::vector<double> values;
 };
 
 // The number of words there may be. Beyond 2^63 it is no longer exact, and the keys are hashes of 64 bits.
-double possible_words(std::int32_t alphabet, const Words& words);
+double possible_words(std::int32_t alphabet, const WordRule& words);
 constexpr double kMostExact = 9.2e18;
 
 // A word's key is its letters read as a number in base `alphabet`, plus the number of shorter words.
 // Memory: 16 bytes per distinct word of a sequence, twice that while counting.
-Counts count_words(const Sequences& sequences, const Words& words);
+WordCounts count_words(const Sequences& sequences, const WordRule& words);
 
 // The distinct keys of some data, numbered in ascending order.
 class Vocabulary {

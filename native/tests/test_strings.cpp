@@ -54,7 +54,7 @@ void counts_equal_words() {
     for (Index longest : {3, 40}) { // exact keys, and hashed ones
         check::context = "words up to " + std::to_string(longest);
         const Data data(70, 60, 5, 1);
-        const Counts counts = count_words(data.view, {2, longest, false, 0});
+        const WordCounts counts = count_words(data.view, {2, longest, false, 0});
         for (Index i = 0; i < 70; ++i) {
             std::map<std::vector<std::int32_t>, double> expected;
             for (Index k = 2; k <= longest; ++k)
@@ -75,7 +75,7 @@ void counts_equal_words() {
 void words_near_others() {
     check::context = "words near others";
     const Data data(20, 30, 4, 2);
-    const Counts plain = count_words(data.view, {4, 4, false, 0}), near = count_words(data.view, {4, 4, false, 2});
+    const WordCounts plain = count_words(data.view, {4, 4, false, 0}), near = count_words(data.view, {4, 4, false, 2});
     for (Index i = 0; i < 20; ++i) {
         double expected = 0, found = 0;
         for (Index p = plain.indptr[std::size_t(i)]; p < plain.indptr[std::size_t(i) + 1]; ++p)
@@ -91,8 +91,8 @@ void both_strands() {
     check::context = "both strands";
     const std::vector<std::int32_t> forward{0, 1, 2, 2, 3}, backward{0, 1, 1, 2, 3}; // ACGGT and ACCGT
     const Index offsets[] = {0, 5};
-    const Counts a = count_words({1, offsets, forward.data(), 4}, {3, 3, true, 0});
-    const Counts b = count_words({1, offsets, backward.data(), 4}, {3, 3, true, 0});
+    const WordCounts a = count_words({1, offsets, forward.data(), 4}, {3, 3, true, 0});
+    const WordCounts b = count_words({1, offsets, backward.data(), 4}, {3, 3, true, 0});
     CHECK(a.keys == b.keys);
     CHECK(a.values == b.values);
 }
@@ -113,7 +113,7 @@ void vocabularies() {
     CHECK(Vocabulary(nullptr, 0).find(0) == -1);
 }
 
-Bags bags(const Counts& c, Index count, std::int32_t alphabet, Index length) {
+Bags bags(const WordCounts& c, Index count, std::int32_t alphabet, Index length) {
     return {count, c.indptr.data(), c.keys.data(), c.values.data(), alphabet, length};
 }
 
@@ -124,7 +124,7 @@ void differences(const char* name, Binding<double> bind, Binding<float> bind_own
     check::context = name + (" of " + std::to_string(alphabet) + " letters, words of " + std::to_string(length));
     const Index n = 150, m = 13; // several blocks of rows
     const Data x(n, 40, alphabet, 3), z(m, 50, alphabet, 4);
-    const Counts a = count_words(x.view, {length, length, false, 0}),
+    const WordCounts a = count_words(x.view, {length, length, false, 0}),
                  b = count_words(z.view, {length, length, false, 0});
     const auto pairs = bind(bags(a, n, alphabet, length), bags(b, m, alphabet, length), weights);
     std::vector<double> out(std::size_t(n * m)), part(std::size_t(2 * (m - 3)));
@@ -191,7 +191,7 @@ void ways_agree() {
         check::context = "gaps and tree, words of " + std::to_string(length);
         const Index n = 1100;
         const Data x(n, 30, 3, 6);
-        const Counts a = count_words(x.view, {length, length, false, 0});
+        const WordCounts a = count_words(x.view, {length, length, false, 0});
         const Bags own = bags(a, n, 3, length);
         std::vector<float> gaps(std::size_t(n * n)), tree(std::size_t(n * n));
         set_thread_count(1);
@@ -206,7 +206,7 @@ void long_sequences() {
     check::context = "long sequences";
     const std::vector<std::int32_t> letters(140000, 1);
     const std::vector<Index> offsets{0, 140000};
-    const Counts a = count_words({1, offsets.data(), letters.data(), 2}, {2, 2, false, 0});
+    const WordCounts a = count_words({1, offsets.data(), letters.data(), 2}, {2, 2, false, 0});
     const Bags own = bags(a, 1, 2, 2);
     double value = 0;
     bind_gaps<double>(own, own, {3, 1})->fill(nullptr, 0, 1, 0, 1, &value, 1);
@@ -217,7 +217,7 @@ void time_is_foreseen() {
     check::context = "times";
     const Index n = 1000;
     const Data x(n, 200, 20, 3);
-    const Counts a = count_words(x.view, {7, 7, false, 0});
+    const WordCounts a = count_words(x.view, {7, 7, false, 0});
     const Bags own = bags(a, n, 20, 7);
     const std::vector<double> weights{35, 20, 10, 4, 1};
     CHECK(gaps_time(own, own, weights, n, n) < tree_time(own, own, weights, n)); // almost all words stay near

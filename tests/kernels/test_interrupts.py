@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.kernels import LocalAlignment, PartialTree, RandomWalk, Subsequence, WeightedDegree
+from mercer.kernels import LocalAlignment, PartialTree, RandomWalk, Spectrum, Subsequence, WeightedDegree
 from tests.interrupt import interrupted
 
 
@@ -33,3 +33,9 @@ def path_graph(nodes):
 def test_interrupt_is_heard_within_a_pair(kernel, sample):
     samples = kernel.samples([sample])
     assert interrupted(lambda: kernel(samples), after=0.3) < 1
+
+
+def test_interrupt_is_heard_while_words_are_counted():
+    kernel = Spectrum(10)
+    samples = kernel.samples([letters(10_000_000)])
+    assert interrupted(lambda: kernel(samples), after=0.1) < 1

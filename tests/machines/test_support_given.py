@@ -1,13 +1,14 @@
 """What support vector machines keep of a matrix that was given: the places of the support vectors, and little more."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import mercer.machines.support
-from mercer import SVC
+from mercer import SVC, KernelLogistic
 from mercer.inspection import margins, support_report
 from mercer.kernels import Gaussian, Precomputed
 from tests.machines.support import MACHINES, iris, small, values
@@ -39,6 +40,28 @@ def test_values_and_norms_need_no_rows(cls, given, monkeypatch):
     np.testing.assert_array_equal(values(places, function, X), values(known, function, X))
     np.testing.assert_allclose(places.expansion_.norm(), known.expansion_.norm(), rtol=1e-9)
     assert places.expansion_.norm().shape == known.expansion_.norm().shape
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logistic_machines_need_no_rows(classes, given, monkeypatch):
+    kernel, X = given
+    known, places = fitted_twice(KernelLogistic(kernel=kernel), X, np.minimum(iris[1], classes - 1), monkeypatch)
+    np.testing.assert_array_equal(places.predict_proba(X), known.predict_proba(X))
+    np.testing.assert_allclose(places.expansion_.norm(), known.expansion_.norm(), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter")
+def test_probabilities_need_few_rows(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((1200, 3))
+    K, y = Gaussian(1.0)(X), X[:, 0] > X[:, 1] ** 2
+    expected = SVC(kernel="precomputed", probability=True, random_state=0).fit(K, y).predict_proba(K)
+    monkeypatch.setattr("mercer.machines.classes.HELD_BYTES", 2**20)
+    tracemalloc.start()
+    machine = SVC(kernel="precomputed", probability=True, random_state=0).fit(K, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(machine.predict_proba(K), expected, rtol=1e-9)
+    assert peak < 0.4 * K.nbytes
 
 
 @pytest.mark.parametrize("strategy", ["ovo", "ovr"])

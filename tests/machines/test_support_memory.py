@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from mercer import SVC
+from mercer import SVC, NuSVC
 from mercer.solvers import NotSeparableError
 
 # Rows of 48 kB (twice as much in float64, and of wide samples), of which far more are wanted than there is room
@@ -86,6 +86,19 @@ def test_a_fit_stays_within_data_and_cache(classes, price, shape, cache, used):
         assert peak > used * allowed  # or this would not have tested anything
         if shape[1] < 1000:
             assert 3 * model > 0.05 * (data + allowed)  # float32, and float64 where it counts
+
+
+def test_data_that_are_refused_leave_the_machine_as_it_was():
+    rng = np.random.default_rng(0)
+    X, Z, y = rng.standard_normal((60, 2)), 5 * rng.standard_normal((60, 2)), np.arange(60) % 3
+    by_function, by_nu = SVC(kernel=lambda A, B: A @ B.T).fit(X, y), NuSVC(nu=0.2).fit(X, y)
+    before = by_function.decision_function(X), by_nu.decision_function(X)
+    with pytest.raises(ValueError, match="NaN"):
+        by_function.fit(Z, np.where(y == 0, np.nan, 1.0))
+    with pytest.raises(ValueError, match="infeasible"):
+        by_nu.set_params(nu=0.9).fit(Z, np.arange(60) > 2)
+    np.testing.assert_array_equal(by_function.decision_function(X), before[0])
+    np.testing.assert_array_equal(by_nu.decision_function(X), before[1])
 
 
 def test_a_fit_that_fails_leaves_no_function_of_other_data():

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from mercer import SVC, SVR, KernelLogistic, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from mercer.kernels import Custom
 from mercer.machines.support import Training
-from mercer.solvers import SMO, SolverInterrupted
+from mercer.solvers import SMO, Certificate, Solution, SolverInterrupted
 from tests.interrupt import interrupted
 from tests.machines.support import MACHINES, cancer, digits, small, values, wine
 from tests.machines.watcher import Watcher
@@ -86,8 +86,9 @@ def test_verbose_writes_what_happens(capsys):
     SVC(verbose=True).fit(*wine)
     assert "SVC 3 of 3 problems solved" in capsys.readouterr().out
     X = np.random.default_rng(0).standard_normal((2100, 2))
-    SVC(verbose=True).fit(X, X[:, 0] > 0)
-    assert "1024 of 2100 coefficients active; 0 rows of K computed in float32, none kept" in capsys.readouterr().out
+    for cache, kept in ((200, "up to 2100"), (10, "none")):
+        SVC(verbose=True, cache_size=cache).fit(X, X[:, 0] > 0)
+        assert f" of 2100 coefficients active; 0 rows of K computed in float32, {kept} kept" in capsys.readouterr().out
 
 
 def test_shrinking_solves_active_sets(capsys):
@@ -132,6 +133,20 @@ def test_an_interrupt_leaves_the_pairs_it_had(cls):
     assert not all(certificate.converged for certificate in machine.certificate_)
     assert machine.predict(X).shape == y.shape
     assert all(certificate.converged for certificate in machine.fit(X, y).certificate_)
+
+
+def test_an_interrupt_before_anything_is_known_keeps_the_old_coefficients():
+    machine = SVC(strategy="ovr", warm_start=True).fit(*wine)
+    expected = machine.predict(wine[0])
+    unknown = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
+
+    def interrupted(self, gram, problems, start, order):
+        raise SolverInterrupted([Solution(a, np.zeros(()), unknown) for a in start])
+
+    with mock.patch.object(SMO, "solve", interrupted), pytest.raises(KeyboardInterrupt):
+        machine.fit(*wine)
+    assert not any(certificate.converged for certificate in machine.certificate_)
+    assert (machine.predict(wine[0]) == expected).mean() > 0.8
 
 
 @pytest.mark.parametrize("cls", MACHINES)

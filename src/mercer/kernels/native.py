@@ -94,10 +94,10 @@ class NativePairs(BoundPairs):
         """The point that squared distances are taken around, so that less of them cancels."""
         return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
 
-    def single_shift(self) -> NDArray[np.float64] | None:
+    def single_shift(self, shift: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """The same where blocks are computed in float32: samples in float64 lose less if they are moved first."""
         rounded = self.pair in MOVABLE and self.z.dtype == np.float64
-        return self.z.centre() if rounded and len(self.z) else self.shift()
+        return self.z.centre() if shift is None and rounded and len(self.z) else shift
 
     def lost(self, shift: NDArray[np.float64] | None) -> float:
         """How far from a distance, at most, that of samples is which are rounded to float32 after such a move."""

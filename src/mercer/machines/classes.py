@@ -29,7 +29,7 @@ from mercer.threads import limited
 
 #: Folds of the cross-validation behind ``probability=True``.
 FOLDS = 5
-#: Of all samples, so many bytes at a time are given a value by them.
+#: Samples that were held out get their values in parts of about so many bytes.
 HELD_BYTES = 2**26
 GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` option for SVC and NuSVC \
 was deprecated and will be removed in 1.11."
@@ -66,9 +66,10 @@ class SupportClassifier(LabelledMachine):
             return solution.coefficients / margin, float(np.divide(bias, margin))
 
     def _norm(self, problem: Problem, solution: Solution) -> float:
-        """|w| of that function, from its dual objective q'a - a'Ka / 2."""
-        squared = 2 * (float(np.sum(problem.q * solution.coefficients)) - certificate_of(solution).dual)
-        return float(np.sqrt(max(squared, 0.0)) / abs(self._margin(solution)[0]))
+        """|w| of that function, from its dual objective q'a - a'Ka / 2; NaN if an interruption came before that."""
+        dual = certificate_of(solution).dual
+        squared = 2 * (float(np.sum(problem.q * solution.coefficients)) - dual) if np.isfinite(dual) else np.nan
+        return float(np.sqrt(np.maximum(squared, 0.0)) / abs(self._margin(solution)[0]))
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -261,7 +262,7 @@ class SupportClassifier(LabelledMachine):
             for (out, held, rows, others), solution in zip(tasks, solutions, strict=True):
                 a, bias = self._scaled(solution)
                 spanning = np.flatnonzero(a) if a.any() else np.zeros(1, dtype=np.int64)
-                f = Expansion.of(training.kernel, training.take(others[spanning]), a[spanning], bias)
+                f = Expansion.of(training.kernel, training.kept(others[spanning]), a[spanning], bias)
                 for some in np.array_split(
                     np.arange(len(held)), min(len(held), 1 + training.samples.nbytes // HELD_BYTES)
                 ):

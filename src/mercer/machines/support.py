@@ -147,9 +147,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
-        training = self._training(X, y, sample_weight)
-        problems = self._problems(training)
-        start = self._start(training, problems)
+        training, problems, start = self._posed_anew(X, y, sample_weight)
         gram = training.kernel.gram(training.samples, budget=0)
         self._forget()
         try:
@@ -166,6 +164,20 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self._complete(training, gram)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
+
+    def _posed_anew(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Training, list[Problem], list[Vector | None] | None]:
+        """What is to be solved, and from where on; data that are refused leave the machine as it was."""
+        before = dict(self.__dict__)
+        try:
+            training = self._training(X, y, sample_weight)
+            problems = self._problems(training)
+            return training, problems, self._start(training, problems)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _forget(self) -> None:
         """Lets go of the function of an earlier fit: it is of other data, and its memory is wanted."""
@@ -245,8 +257,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
                 f"the kernel function returned shape {K.shape} for {expected[0]} samples and {expected[1]} training "
                 "samples; it takes two blocks of samples and returns the matrix of all pairs"
             )
-        flat = K if K.flags.c_contiguous else K.T  # a vdot of it would be a copy, else
-        if not math.isfinite(np.vdot(flat, flat)) and not np.isfinite(K).all():
+        flat = K.T if K.flags.f_contiguous else K
+        if not all(finite(flat[some]) for some in chunks(len(flat), flat[:1].nbytes)):
             raise ValueError("the kernel function returned NaN or infinity")
         return K
 
@@ -311,6 +323,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         # Their memory is taken from what the core keeps for the next fit.
         times = 3 if precisely and training.samples.dtype != np.float64 else 1
         copies = times * training.samples.nbytes * len(spanning) // len(training.samples)
+        if isinstance(training.samples, Similarities):
+            copies = min(copies, KEPT_BYTES)
         keep_at_most(max(0, self._budget() - copies))
         samples = training.kept(spanning)
         self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
@@ -336,10 +350,10 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _length(self, f: Expansion, training: Training, spanning: Positions) -> Vector:
         """|w| of the function of some samples of a given matrix: the root of sum_i a_i (f(x_i) - b)."""
-        squared = 0.0
+        squared = np.zeros(np.shape(f.bias))
         for some in chunks(len(spanning), 8 * len(training.samples)):
-            squared += float(f.coefficients[some] @ (f(training.take(spanning[some])) - f.bias))
-        return np.asarray(np.sqrt(max(squared, 0.0)))
+            squared += np.sum(f.coefficients[some] * (f(training.take(spanning[some])) - f.bias), axis=0)
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
     def _support(self, training: Training, nonzero: Positions) -> Positions:
         """The positions of the support vectors, in the order of the attributes."""
@@ -415,6 +429,11 @@ def vectors(X: Any) -> Vectors | SparseVectors:
     samples = as_samples(X)
     assert isinstance(samples, SparseVectors)
     return samples
+
+
+def finite(matrix: Array) -> bool:
+    """Whether all entries are; of squares that overflow one by one."""
+    return math.isfinite(np.vdot(matrix, matrix)) or bool(np.isfinite(matrix).all())
 
 
 def dense(matrix: Any) -> Any:

@@ -41,6 +41,10 @@ class Similarities(Samples):
         return self.matrix.dtype
 
     @property
+    def nbytes(self) -> int:
+        return int(self.matrix.nbytes)
+
+    @property
     def acquainted(self) -> bool:
         """Whether the similarities of the samples to each other are known."""
         return self.columns is None or len(self.columns) > 0

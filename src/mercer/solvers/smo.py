@@ -181,7 +181,7 @@ def matrices(gram: Gram, budget: int, order: Positions | None = None, *, single:
         formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
         shift, error, lost = pairs.shift(), np.inf, 0.0
         if single and pairs.fits_single() and np.isfinite(error := single_error(pairs, 0.0)):
-            shift = pairs.single_shift()
+            shift = pairs.single_shift(shift)
             lost = single_error(pairs, pairs.lost(shift)) - error
         packed = int(PACKED * budget)
         return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, lost, packed, order)

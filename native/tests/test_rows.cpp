@@ -1,0 +1,71 @@
+// Rows of a problem's matrix: when they are kept, blocks shared by several problems, and blocks across the diagonal.
+#include "solvers/rows.hpp"
+
+#include "check.hpp"
+#include "kernels/transpose.hpp"
+#include "naive.hpp"
+#include "problems.hpp"
+
+#include <cmath>
+
+using namespace mercer;
+
+template <class T> static void transposed() {
+    for (Index rows : {1, 3, 4, 16, 21})
+        for (Index columns : {1, 4, 7, 24}) {
+            check::context = std::to_string(rows) + " x " + std::to_string(columns);
+            const Index stride = 40;
+            std::vector<T> from(std::size_t(stride * stride)), to(from.size(), T(-1));
+            for (std::size_t i = 0; i < from.size(); ++i) from[i] = T(i);
+            transpose(rows, columns, from.data(), to.data(), stride);
+            for (Index j = 0; j < stride; ++j)
+                for (Index i = 0; i < stride; ++i)
+                    CHECK(to[std::size_t(j * stride + i)] ==
+                          (i < rows && j < columns ? from[std::size_t(i * stride + j)] : T(-1)));
+        }
+}
+
+static Formula gaussian() { return {Pair::squared_distance, {{Op::exp, -0.1, 0.0, {}}}, 0.1}; }
+
+// A row is computed until that has cost as much as to keep it: some 3.4 ns an entry.
+template <class T> static void kept_once_that_is_cheaper() {
+    const Index n = 300;
+    for (Index d : {2, 20, 60, 300}) {
+        check::context = std::to_string(d) + " coordinates";
+        const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+        const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
+        const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
+        for (const bool room : {false, true}) {
+            Rows<T> rows(*gram, example.problem(), nullptr, room ? std::size_t(n * n) * 16 : 0);
+            std::vector<double> f(std::size_t(n), 0.0);
+            const Index uses = 12;
+            for (Index use = 0; use < uses; ++use) rows.update({7}, {1.0}, f.data());
+            CHECK(rows.computed() == (room ? Index(std::ceil(3.4 / gram->cost())) : uses));
+            CHECK_CLOSE(f[7], uses * gram->diagonal(7), 1e-6, uses);
+        }
+    }
+}
+
+// A sample that is asked for twice has its row twice.
+static void asked_for_twice() {
+    check::context = "twice";
+    const Index n = 40, d = 3;
+    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+    const auto gram = formula_gram<double>(naive::dense(x, n, d), gaussian(), {}, 0.0);
+    const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
+    const Problem problem = example.problem();
+    const Squares<double> squares(*gram, {&problem, &problem}, std::size_t(1) << 20);
+    CHECK(squares.bytes() > 0);
+    std::vector<double> a(std::size_t(n), -1.0), b(std::size_t(n), -1.0);
+    squares.read({5, 5}, 0, n, {a.data(), b.data()});
+    CHECK(a[5] == 1.0 && a == b);
+}
+
+int main() {
+    transposed<float>();
+    transposed<double>();
+    kept_once_that_is_cheaper<float>();
+    kept_once_that_is_cheaper<double>();
+    asked_for_twice();
+    return check::finish();
+}
