@@ -184,7 +184,6 @@ void bind_solvers(nb::module_& m) {
     nb::class_<mercer::Progress>(m, "Progress")
         .def_ro("problem", &mercer::Progress::problem)
         .def_ro("steps", &mercer::Progress::steps)
-        .def_ro("rounds", &mercer::Progress::rounds)
         .def_ro("violation", &mercer::Progress::violation)
         .def_ro("gap", &mercer::Progress::gap)
         .def_ro("bits", &mercer::Progress::bits)
@@ -228,13 +227,9 @@ void bind_solvers(nb::module_& m) {
              [](PythonTask& self) {
                  self.task.certificate = mercer::certify(self.task.problem, self.task.a, self.task.f, self.task.total);
              })
-        .def_prop_ro("finished", [](const PythonTask& t) { return t.task.finished; })
         .def_prop_ro("begun", [](const PythonTask& t) { return t.task.begun; })
         .def_prop_ro("status", [](const PythonTask& t) { return t.task.solved.status; })
         .def_prop_ro("steps", [](const PythonTask& t) { return t.task.solved.steps; })
-        .def_prop_ro("rounds", [](const PythonTask& t) { return t.task.solved.rounds; })
-        .def_prop_ro("computed", [](const PythonTask& t) { return t.task.solved.computed; })
-        .def_prop_ro("bits", [](const PythonTask& t) { return t.task.bits; })
         .def_prop_ro("primal", [](const PythonTask& t) { return t.task.certificate.primal; })
         .def_prop_ro("dual", [](const PythonTask& t) { return t.task.certificate.dual; })
         .def_prop_ro("violation", [](const PythonTask& t) { return t.task.certificate.violation; })

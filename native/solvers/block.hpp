@@ -17,6 +17,7 @@
 #include "solvers/scan.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Outcome {
     Index steps = 0;
     double violation = 0; // largest slope upwards minus smallest downwards, as believed in this precision
     bool unbounded = false;
+    std::exception_ptr interrupted; // set by whoever goes on with the steps so far
 };
 
 template <class T> class Block {

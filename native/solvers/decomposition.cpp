@@ -24,8 +24,16 @@ namespace {
 // there is room for.
 constexpr Index kSmall = 1024;
 
-// One in so many.
+// Once one in so many rows of a block was wanted, all the others are computed, too.
 constexpr Index kMany = 8;
+
+// A block that is a part of the problem is solved to this share of the violation at hand, or of tol; one that is all of
+// it to the last of these shares of tol, which is also what single precision aims at: rounding may take the rest.
+constexpr double kShare = 0.1, kHalf = 0.5, kGoal = 0.9;
+
+// A violation that did not fall by a tenth within so many rounds of one block, or of blocks of kSmall, falls no more.
+constexpr double kFallen = 0.9;
+constexpr Index kStuckWhole = 20, kStuck = 500;
 
 // A vast problem, of cheap rows that are not kept, is solved active set by active set: one in so many coefficients, or
 // so many times those that are free, or a part of what makes a problem vast; unless that is half of all. Each is
@@ -97,7 +105,8 @@ template <class T> class Decomposition {
 
     void run() {
         const auto column = [&](Index p) { return rows_.column(p); };
-        const double tol = (sizeof(T) == 4 ? 0.9 : 1.0) * settings_.tol;
+        const double tol = (sizeof(T) == 4 ? kGoal : 1.0) * settings_.tol;
+        const Index stuck = whole_ ? kStuckWhole : kStuck * std::max<Index>(1, kSmall / largest_);
         double best = std::numeric_limits<double>::infinity();
         Index since = 0;
         for (;; ++solved_.rounds) {
@@ -112,19 +121,18 @@ template <class T> class Decomposition {
             if (solved_.steps >= most) return done(Status::step_limit);
             // A precision that is not enough shows in a violation that no longer falls, though the blocks are solved;
             // or, in single precision, though much time is spent on them, as double precision can go on from there.
-            if (slopes_.violation < 0.9 * best) best = slopes_.violation, since = 0;
+            if (slopes_.violation < kFallen * best) best = slopes_.violation, since = 0;
             if (hopeless(best)) return done(Status::stalled);
-            if (since > (whole_ ? 20 : 500 * std::max<Index>(1, kSmall / largest_))) return done(Status::stalled);
+            if (since > stuck) return done(Status::stalled);
             const std::vector<Index>& working = choose();
             Index limit = most - solved_.steps;
             if (!active_) limit = std::min(limit, std::max(kLeastSteps, Index(working.size()) * kStepsEach));
             Outcome outcome;
-            std::exception_ptr interrupted;
-            const Status status = minimise(working, tol, limit, outcome, interrupted);
+            const Status status = minimise(working, tol, limit, outcome);
             solved_.steps += outcome.steps;
             since += sizeof(T) == 4 || outcome.steps < limit;
             const bool moved = commit(working);
-            if (interrupted) std::rethrow_exception(interrupted);
+            if (outcome.interrupted) std::rethrow_exception(outcome.interrupted);
             if (status == Status::stopped) return done(Status::stopped);
             if (outcome.unbounded) return done(Status::unbounded);
             if (outcome.steps >= limit) twins_.settle(problem_, rows_, a_);
@@ -174,7 +182,7 @@ template <class T> class Decomposition {
         const Certificate now = certified();
         mark_ = {solved_.steps, best, std::min(before.primal, now.primal), now.dual};
         const double rate = (now.dual - before.dual) / double(solved_.steps - before.steps);
-        return before.steps > 0 && best >= 0.9 * before.violation &&
+        return before.steps > 0 && best >= kFallen * before.violation &&
                mark_.primal - now.dual > rate * kFarAway * double(kMostSteps);
     }
 
@@ -215,8 +223,7 @@ template <class T> class Decomposition {
     }
 
     // Minimises over the working set, into after_.
-    Status minimise(const std::vector<Index>& working, double tol, Index limit, Outcome& outcome,
-                    std::exception_ptr& interrupted) {
+    Status minimise(const std::vector<Index>& working, double tol, Index limit, Outcome& outcome) {
         std::vector<double> a(working.size()), s(working.size());
         for (std::size_t i = 0; i < working.size(); ++i)
             a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
@@ -224,15 +231,15 @@ template <class T> class Decomposition {
         double largest = 0;
         for (double slope : s) largest = std::max(largest, std::abs(slope));
         const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
-        const double share = (active_ ? kShrunk : 0.1) * slopes_.violation;
-        const double enough = whole_ ? (sizeof(T) == 8 && problem_.count <= kTiny ? kFiner : 0.9) : 0.5;
+        const double share = (active_ ? kShrunk : kShare) * slopes_.violation;
+        const double enough = whole_ ? (sizeof(T) == 8 && problem_.count <= kTiny ? kFiner : kGoal) : kHalf;
         const double inner = std::max({noise, enough * tol, whole_ ? 0.0 : share});
         if (active_) return minimise_part(working, std::move(a), inner, limit, outcome);
         try {
             block_.solve(a, s, inner, limit, outcome);
         } catch (const Interrupted&) {
             if (!whole_) throw;
-            interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
+            outcome.interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
         }
         after_ = block_.a();
         return Status::converged;
@@ -259,7 +266,6 @@ template <class T> class Decomposition {
         inner.start(f.data());
         inner.run();
         outcome.steps = inner.solved_.steps;
-        outcome.violation = inner.solved_.violation;
         within_ += inner.solved().computed;
         return inner.solved_.status;
     }
@@ -334,8 +340,15 @@ template <class T> class Decomposition {
     }
     // So many steps and rows have been added since the last round.
     Progress reached(Index steps, Index computed) const {
-        return {number_,        solved_.steps + steps,        solved_.rounds,   slopes_.violation, gap_, working_,
-                problem_.count, solved().computed + computed, rows_.capacity(), 8 * int(sizeof(T))};
+        return {number_,
+                solved_.steps + steps,
+                slopes_.violation,
+                gap_,
+                working_,
+                problem_.count,
+                solved().computed + computed,
+                rows_.capacity(),
+                8 * int(sizeof(T))};
     }
 
     const Gram<T>& gram_;

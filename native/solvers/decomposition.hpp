@@ -22,7 +22,6 @@ enum class Status { converged, step_limit, stopped, stalled, unbounded };
 struct Progress {
     Index problem;    // its number among those solved together
     Index steps;      // so far
-    Index rounds;     // of the decomposition
     double violation; // as known now
     double gap;       // between primal and dual objective
     Index working;    // coefficients in the working set

@@ -3,8 +3,11 @@
 //   minimise over a   1/2 a'(K + diag(ridge)) a - q'a + l1'|a|
 //   subject to        lower <= a <= upper,   sum of a in each group unchanged
 //
-// K carries no labels. With f = K a, the slope of coefficient p is q_p - f_p - ridge_p a_p, less l1_p when it moves
-// away from zero, plus l1_p when it moves towards zero from below or away from zero downwards.
+// K carries no labels. With f = K a, the slope of coefficient p is q_p - f_p - ridge_p a_p, less l1_p where a_p is
+// positive or rises from zero, plus l1_p where it is negative or falls from zero.
+//
+// Steinwart and Christmann, "Support Vector Machines" (2008), chapter 11; signed coefficients, with the labels in the
+// bounds, after Igel, Heidrich-Meisner and Glasmachers, "Shark" (2008).
 #pragma once
 
 #include "samples/source.hpp"

@@ -15,7 +15,8 @@ namespace mercer {
 namespace {
 
 // Nanoseconds to keep an entry, most of them the first touch of its memory, and to read it again. A row is kept once it
-// has cost as much to compute as to keep: so no more than twice is spent on it of what was best (renting skis or buying).
+// has cost as much to compute as to keep: so no more than twice is spent on it of what was best (renting skis or
+// buying).
 constexpr double kKeep = 3.4, kRead = 0.5;
 // Rows that are not dear are not kept at all if fewer than one in so many fits: they would be gone when they
 // are wanted again.

@@ -148,6 +148,38 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
     }
 }
 
+// What each thread has where each solves problems of its own: as many threads as find room for the largest, and the
+// rest of the memory for what the problems have in common and for rows, in equal parts for the threads, each of which
+// counts the packed samples as its own.
+struct Shares {
+    Settings own;
+    int threads;
+    Shared shared;
+
+    Shares(const Matrices& matrices, const std::vector<const Problem*>& problems, const Settings& settings)
+        : own(settings) {
+        own.together = true;
+        const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
+        bool single = bool(matrices.single);
+        for (const Problem* problem : problems)
+            single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
+        const Room<double> exact(*matrices.exact, *problems.front());
+        const std::size_t each = single ? Room<float>(*matrices.single, *problems.front()).taken() : exact.taken();
+        const std::size_t room = own.budget - std::min(own.budget, packed);
+        // What any number of threads leaves for a working set: it decides the steps.
+        const std::size_t block = std::min(room, each);
+        own.block = block - std::min(block, exact.beside());
+        threads = std::clamp(int(std::min<std::size_t>(room / (each + 1), 1 << 20)), 1, thread_count());
+        const std::size_t free = room - std::min(room, std::size_t(threads) * each);
+        if (matrices.single)
+            shared.single = std::make_unique<Squares<float>>(*matrices.single, problems, free);
+        else
+            shared.exact = std::make_unique<Squares<double>>(*matrices.exact, problems, free);
+        const std::size_t common = shared.single ? shared.single->bytes() : shared.exact->bytes();
+        own.budget = packed + (room - std::min(room, common)) / std::size_t(threads);
+    }
+};
+
 } // namespace
 
 void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& wanted) {
@@ -169,41 +201,19 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     for (std::size_t i : alone) solve_one(matrices, {}, tasks[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),
                      [&](std::size_t i, std::size_t j) { return tasks[i].problem.count > tasks[j].problem.count; });
-    // As many threads as find room for a problem each, and the rest of the memory for what the problems have in common
-    // and for rows, in equal parts for the threads, each of which counts the packed samples as its own.
+    if (together.empty()) return;
     std::vector<const Problem*> problems;
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
-    if (problems.empty()) return;
-    Settings own = settings;
-    own.together = true;
-    const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
-    bool single = bool(matrices.single);
-    for (const Problem* problem : problems)
-        single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
-    const Room<double> exact(*matrices.exact, *problems.front());
-    const std::size_t each = single ? Room<float>(*matrices.single, *problems.front()).taken() : exact.taken();
-    const std::size_t room = own.budget - std::min(own.budget, packed);
-    // What any number of threads leaves for a working set: it decides the steps.
-    const std::size_t block = std::min(room, each);
-    own.block = block - std::min(block, exact.beside());
-    const int threads = std::clamp(int(std::min<std::size_t>(room / (each + 1), 1 << 20)), 1, thread_count());
-    const std::size_t free = room - std::min(room, std::size_t(threads) * each);
-    Shared shared;
-    if (matrices.single)
-        shared.single = std::make_unique<Squares<float>>(*matrices.single, problems, free);
-    else
-        shared.exact = std::make_unique<Squares<double>>(*matrices.exact, problems, free);
-    const std::size_t common = shared.single ? shared.single->bytes() : shared.exact->bytes();
-    own.budget = packed + (room - std::min(room, common)) / std::size_t(threads);
+    const Shares shares(matrices, problems, settings);
     const auto solve_next = [&](long k) {
         const std::size_t i = together[std::size_t(k)];
-        solve_one(matrices, shared, tasks[i], own, Index(i));
+        solve_one(matrices, shares.shared, tasks[i], shares.own, Index(i));
     };
     // To wake another thread takes longer than to solve what is tiny in all.
     if (work <= double(kTiny) * double(kTiny))
         for (std::size_t k = 0; k < together.size(); ++k) solve_next(long(k));
     else
-        parallel(long(together.size()), solve_next, threads);
+        parallel(long(together.size()), solve_next, shares.threads);
 }
 
 } // namespace mercer

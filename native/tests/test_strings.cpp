@@ -125,7 +125,7 @@ void differences(const char* name, Binding<double> bind, Binding<float> bind_own
     const Index n = 150, m = 13; // several blocks of rows
     const Data x(n, 40, alphabet, 3), z(m, 50, alphabet, 4);
     const WordCounts a = count_words(x.view, {length, length, false, 0}),
-                 b = count_words(z.view, {length, length, false, 0});
+                     b = count_words(z.view, {length, length, false, 0});
     const auto pairs = bind(bags(a, n, alphabet, length), bags(b, m, alphabet, length), weights);
     std::vector<double> out(std::size_t(n * m)), part(std::size_t(2 * (m - 3)));
     for (int threads : {1, 2}) {

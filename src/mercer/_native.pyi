@@ -205,7 +205,6 @@ class Status(Enum):
 class Progress:
     problem: int
     steps: int
-    rounds: int
     violation: float
     gap: float
     working: int
@@ -232,13 +231,9 @@ def stored_matrices(matrix: NDArray[np.floating], order: NDArray[np.int64] | Non
 def python_matrices(gram: object, diagonal: NDArray[np.float64]) -> Matrices: ...
 
 class Task:
-    finished: bool
     begun: bool
     status: Status
     steps: int
-    rounds: int
-    computed: int
-    bits: int
     primal: float
     dual: float
     violation: float

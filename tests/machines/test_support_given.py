@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import mercer.machines.support
+import mercer.machines.training
 from mercer import SVC, KernelLogistic
 from mercer.inspection import margins, support_report
 from mercer.kernels import Gaussian, Precomputed
@@ -25,7 +25,7 @@ def given(request):
 def fitted_twice(machine, X, y, monkeypatch):
     """With the block of the support vectors, and without."""
     known = clone(machine).fit(X, y)
-    monkeypatch.setattr(mercer.machines.support, "KEPT_BYTES", 8)
+    monkeypatch.setattr(mercer.machines.training, "KEPT_BYTES", 8)
     return known, clone(machine).fit(X, y)
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer import SVC, SVR, KernelLogistic, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from mercer.kernels import Custom
-from mercer.machines.support import Training
+from mercer.machines.training import Training
 from mercer.solvers import SMO, Certificate, Solution, SolverInterrupted
 from tests.interrupt import interrupted
 from tests.machines.support import MACHINES, cancer, digits, small, values, wine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from mercer.gram import Gram
 from mercer.machines.base import warn_caller
 from mercer.machines.labels import LabelledMachine
 from mercer.machines.probability import coupled, sigmoid
-from mercer.machines.support import Positions, Training, certificate_of
+from mercer.machines.training import Positions, Training, certificate_of
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -98,7 +98,7 @@ class SupportClassifier(LabelledMachine):
 
     def _arranged(self, target: Array, weight: Vector) -> Positions:
         used = super()._arranged(target, weight)
-        return used[np.argsort(target[used], kind="stable")] if self._pairs() else used
+        return used[np.argsort(target[used], kind="stable")] if self._by_pairs else used
 
     def _forget(self) -> None:
         super()._forget()
@@ -106,14 +106,15 @@ class SupportClassifier(LabelledMachine):
 
     def _pairs(self) -> list[tuple[int, int]]:
         """The pairs of classes that have a problem each, if there are more than two classes to pair."""
-        return list(combinations(range(len(self.classes_)), 2)) if self._by_pairs else []
+        i, j = pairs_of(len(self.classes_) if self._by_pairs else 0)
+        return list(zip(i.tolist(), j.tolist(), strict=True))
 
     def _contests(self, target: Array) -> list[tuple[Positions | None, Vector]]:
         """The samples (all of them if None) and the signs of every problem of two classes."""
         k = len(self.classes_)
         if k == 2:
             return [(None, np.where(target == 1, 1.0, -1.0))]
-        if not self._pairs():
+        if not self._by_pairs:
             return [(None, np.where(target == c, 1.0, -1.0)) for c in range(k)]
         ends = np.searchsorted(target, np.arange(k + 1))  # the samples are sorted by class
         members = [np.arange(a, b) for a, b in pairwise(ends)]
@@ -340,10 +341,5 @@ def signs(k: int) -> Vector:
 
 def votes(first: Array, k: int) -> Vector:
     """How many pairs each class has won; ``first`` tells of every pair whether its first class has."""
-    return np.asarray(first @ signs(k) + second(k))
-
-
-@lru_cache(maxsize=8)
-def second(k: int) -> Vector:
-    """How many of the pairs of k classes each class is the second of."""
-    return np.arange(float(k))
+    as_second = np.arange(float(k))  # in so many pairs is each class the second
+    return np.asarray(first @ signs(k) + as_second)

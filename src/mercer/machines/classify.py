@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval
 
 from mercer.machines.base import warn_caller
 from mercer.machines.classes import SupportClassifier
-from mercer.machines.support import Positions, Training, certificate_of
 from mercer.machines.targets import priced
+from mercer.machines.training import Positions, Training, certificate_of
 from mercer.problem import Problem, Vector, hinge, nu_hinge
 from mercer.solvers import Solution
 

@@ -10,8 +10,9 @@ from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer.machines.support import Positions, SupportMachine, Training
+from mercer.machines.support import SupportMachine
 from mercer.machines.targets import column, one_each, spread
+from mercer.machines.training import Positions, Training
 from mercer.problem import Vector
 from mercer.samples.base import Array
 

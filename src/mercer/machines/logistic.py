@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from mercer.gram import Gram
 from mercer.likelihood import Likelihood
 from mercer.machines.labels import LabelledMachine
-from mercer.machines.support import Training, dense
+from mercer.machines.training import Training, dense
 from mercer.problem import Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution

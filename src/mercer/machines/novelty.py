@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
-from mercer.machines.support import SupportMachine, Training
+from mercer.machines.support import SupportMachine
+from mercer.machines.training import Training
 from mercer.problem import Problem, one_class
 from mercer.samples.base import Array
-from mercer.solvers import Solution
 
 INSIDE, OUTSIDE = np.intp(1), np.intp(-1)
 
@@ -109,9 +109,10 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
     def _problems(self, training: Training) -> list[Problem]:
         return [one_class(training.weight, self.nu)]
 
-    def _keep(self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution], **how: Any) -> None:
-        super()._keep(X, training, problems, solutions, **how)
-        self.offset_ = -self.intercept_
+    @property
+    def offset_(self) -> Array:
+        """rho, the sum of kernel values beyond which a sample is an inlier: minus ``intercept_``."""
+        return np.asarray(-self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
         """f: positive for inliers, negative for outliers."""

@@ -15,7 +15,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine
 from mercer.machines.online import OnlineClassifier
-from mercer.machines.support import vectors
+from mercer.machines.training import vectors
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 from mercer.solvers.perceptron import Lesson, Positions, Support, Weights, largest

@@ -10,8 +10,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
 
-from mercer.machines.support import SupportMachine, Training
+from mercer.machines.support import SupportMachine
 from mercer.machines.targets import column, one_each, priced
+from mercer.machines.training import Training
 from mercer.problem import Problem, Vector, epsilon_insensitive, nu_epsilon
 from mercer.samples.base import Array
 from mercer.solvers import Solution

@@ -6,15 +6,13 @@ A machine says how its targets are read, which problems they pose and how the so
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -32,57 +30,21 @@ from mercer.kernels.vectors import resolved_gamma
 from mercer.machines.base import FLOATS, KernelMachine, precise, tell, warn_caller, watch
 from mercer.machines.progress import line, summary
 from mercer.machines.targets import positive_weights
+from mercer.machines.training import Positions, Training, certificate_of, dense, finite, stored, vectors
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
-from mercer.remembered import remembered
-from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
+from mercer.samples import Samples, Similarities, SparseVectors, Vectors
 from mercer.samples.base import Array
-from mercer.samples.door import numeric
-from mercer.solvers import QP, SMO, Certificate, Progress, Solution, SolverInterrupted
+from mercer.solvers import QP, SMO, Progress, Solution, SolverInterrupted
 from mercer.threads import limited
 
-Positions = NDArray[np.int64]
-#: Of a given matrix the block of the support vectors, which ``mercer.inspection`` asks for, is kept up to this size.
-KEPT_BYTES = 2**20
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
 be preprocessed."
 #: The attributes of a solution.
 FOUND = (
-    *("_expansion", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_"),
+    *("_expansion", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_"),
     *("certificate_", "fit_status_", "n_iter_", "shape_fit_"),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What ``fit`` was given: the user's samples and, in the order of the problems, those of positive weight.
-
-    ``place`` is where each of these stands among the samples. ``target`` is a number or, of a class, its position.
-    """
-
-    kernel: Kernel
-    samples: Samples
-    place: Positions
-    target: Array
-    weight: Vector
-
-    def __len__(self) -> int:
-        return len(self.place)
-
-    @remembered
-    def order(self) -> Positions | None:
-        """``place``, if it is another order than that of the samples."""
-        return None if np.array_equal(self.place, np.arange(len(self.samples))) else self.place
-
-    def take(self, index: Positions) -> Samples:
-        """Some of the samples of positive weight."""
-        return self.samples.take(self.place[index])
-
-    def kept(self, index: Positions) -> Samples:
-        """Some of them as a machine keeps them: of a given matrix not the rows."""
-        if isinstance(self.kernel, Precomputed) and isinstance(self.samples, Similarities):
-            return self.samples.among(self.place[index], KEPT_BYTES)
-        return self.take(index)
 
 
 class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -322,10 +284,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self.n_iter_ = self._iterations([certificate.iterations for certificate in certificates])
         # Their memory is taken from what the core keeps for the next fit.
         times = 3 if precisely and training.samples.dtype != np.float64 else 1
-        copies = times * training.samples.nbytes * len(spanning) // len(training.samples)
-        if isinstance(training.samples, Similarities):
-            copies = min(copies, KEPT_BYTES)
-        keep_at_most(max(0, self._budget() - copies))
+        keep_at_most(max(0, self._budget() - times * training.bytes_of(len(spanning))))
         samples = training.kept(spanning)
         self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
         if precisely and not isinstance(training.kernel, Precomputed):  # of which nothing is computed in float32
@@ -414,36 +373,3 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
-
-
-def certificate_of(solution: Solution) -> Certificate:
-    """The certificate of a solution with one output."""
-    assert isinstance(solution.certificate, Certificate)
-    return solution.certificate
-
-
-def vectors(X: Any) -> Vectors | SparseVectors:
-    """What scikit-learn's checks have let pass, as samples."""
-    if isinstance(X, np.ndarray):
-        return numeric(X, None)
-    samples = as_samples(X)
-    assert isinstance(samples, SparseVectors)
-    return samples
-
-
-def finite(matrix: Array) -> bool:
-    """Whether all entries are; of squares that overflow one by one."""
-    return math.isfinite(np.vdot(matrix, matrix)) or bool(np.isfinite(matrix).all())
-
-
-def dense(matrix: Any) -> Any:
-    """A matrix that may be sparse, as an array."""
-    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
-
-
-def stored(a: Vector) -> Any:
-    """A matrix as a sparse one with all its entries stored, in the sparse interface scikit-learn is set to."""
-    rows, columns = a.shape
-    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
-    indptr = np.arange(rows + 1, dtype=np.int32) * columns
-    return _align_api_if_sparse(sp.csr_array((np.ascontiguousarray(a).ravel(), indices, indptr), shape=a.shape))

@@ -22,7 +22,7 @@ from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, StoredPairs
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
-from mercer.solvers.certificate import Certificate, Solution, Task
+from mercer.solvers.certificate import UNKNOWN, Solution, Task
 
 Positions = NDArray[np.int64]
 
@@ -164,9 +164,8 @@ def contradicted(dual: float, steps: int, first: str, proof: str = "") -> NotSep
 def solution_of(task: Task, tol: float) -> Solution:
     """What the core has found, which is certified even if it was interrupted."""
     native = task.native
-    if not (native.finished or native.begun):  # interrupted before K a was known
-        unknown = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
-        return Solution(task.a, np.zeros(len(native.bias)).squeeze(), unknown)
+    if not native.begun:  # interrupted before K a was known
+        return Solution(task.a, np.zeros(len(native.bias)).squeeze(), UNKNOWN)
     return task.solution(native.steps, tol)
 
 

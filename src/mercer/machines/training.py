@@ -1,0 +1,94 @@
+"""What ``fit`` is given, and what is made of it on the way in and out: the data of support vector machines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._sparse import _align_api_if_sparse
+
+from mercer.kernels import Kernel, Precomputed
+from mercer.problem import Vector
+from mercer.remembered import remembered
+from mercer.samples import Samples, Similarities, SparseVectors, Vectors, as_samples
+from mercer.samples.base import Array
+from mercer.samples.door import numeric
+from mercer.solvers import Certificate, Solution
+
+Positions = NDArray[np.int64]
+#: Of a given matrix the block of the support vectors, which ``mercer.inspection`` asks for, is kept up to this size.
+KEPT_BYTES = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What ``fit`` was given: the user's samples and, in the order of the problems, those of positive weight.
+
+    ``place`` is where each of these stands among the samples. ``target`` is a number or, of a class, its position.
+    """
+
+    kernel: Kernel
+    samples: Samples
+    place: Positions
+    target: Array
+    weight: Vector
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    @remembered
+    def order(self) -> Positions | None:
+        """``place``, if it is another order than that of the samples."""
+        return None if np.array_equal(self.place, np.arange(len(self.samples))) else self.place
+
+    def take(self, index: Positions) -> Samples:
+        """Some of the samples of positive weight."""
+        return self.samples.take(self.place[index])
+
+    def kept(self, index: Positions) -> Samples:
+        """Some of them as a machine keeps them: of a given matrix not the rows."""
+        if isinstance(self.kernel, Precomputed) and isinstance(self.samples, Similarities):
+            return self.samples.among(self.place[index], KEPT_BYTES)
+        return self.take(index)
+
+    def bytes_of(self, count: int) -> int:
+        """The memory of so many samples as a machine keeps them."""
+        size = self.samples.nbytes * count // len(self.samples)
+        return min(size, KEPT_BYTES) if isinstance(self.samples, Similarities) else size
+
+
+def certificate_of(solution: Solution) -> Certificate:
+    """The certificate of a solution with one output."""
+    assert isinstance(solution.certificate, Certificate)
+    return solution.certificate
+
+
+def vectors(X: Any) -> Vectors | SparseVectors:
+    """What scikit-learn's checks have let pass, as samples."""
+    if isinstance(X, np.ndarray):
+        return numeric(X, None)
+    samples = as_samples(X)
+    assert isinstance(samples, SparseVectors)
+    return samples
+
+
+def finite(matrix: Array) -> bool:
+    """Whether all entries are; of squares that overflow one by one."""
+    return math.isfinite(np.vdot(matrix, matrix)) or bool(np.isfinite(matrix).all())
+
+
+def dense(matrix: Any) -> Any:
+    """A matrix that may be sparse, as an array."""
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+
+
+def stored(a: Vector) -> Any:
+    """A matrix as a sparse one with all its entries stored, in the sparse interface scikit-learn is set to."""
+    rows, columns = a.shape
+    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
+    indptr = np.arange(rows + 1, dtype=np.int32) * columns
+    return _align_api_if_sparse(sp.csr_array((np.ascontiguousarray(a).ravel(), indices, indptr), shape=a.shape))
