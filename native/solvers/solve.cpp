@@ -33,6 +33,9 @@ constexpr double kNegligible = 0.05;
 // deviations of that where they are independent, and twice the most that was seen.
 constexpr double kClose = 1e-6, kDoubt = 0.03;
 
+// What roundings that are not independent may add to every entry, of its size: about one in single precision.
+constexpr double kBiased = 1e-7;
+
 struct Shared {
     std::unique_ptr<Squares<float>> single;
     std::unique_ptr<Squares<double>> exact;
@@ -43,10 +46,13 @@ struct Doubt {
     double violation = 0, objectives = 0;
 
     Doubt(const Task& task, double error) {
+        double energy = 0;
         for (Index p = 0; p < task.problem.count; ++p) {
             violation += 2 * error * std::abs(task.a[p]);
             objectives += kDoubt * error * task.a[p] * task.a[p];
+            energy += task.a[p] * task.f[p];
         }
+        if (error > 0) objectives += 0.5 * kBiased * std::abs(energy);
     }
 };
 
@@ -92,7 +98,7 @@ void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
         sum += term, squares += term * term, largest = std::max(largest, root);
     }
     constexpr double kDigits = 2 * std::numeric_limits<double>::epsilon();
-    if (const double doubt = kDoubt * kDigits * squares; doubt > kClose * std::abs(task.certificate.dual))
+    if (const double doubt = kDigits * sum * std::sqrt(squares); doubt > kClose * std::abs(task.certificate.dual))
         task.certificate.primal += doubt, task.certificate.dual -= doubt;
     if (2 * kDigits * largest * sum <= kNegligible * tol) return;
     Slopes slopes;

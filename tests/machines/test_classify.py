@@ -154,7 +154,7 @@ def test_a_nu_too_small_for_the_classes_is_named():
         NuSVC(nu=0.1, kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]] * 5, [0, 1, 1, 0] * 5)
 
 
-@pytest.mark.filterwarnings("ignore:.*probability:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.*probability:FutureWarning", "ignore:The margin is")
 @pytest.mark.parametrize("cls", [SVC, NuSVC])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_probabilities_are_reproducible_and_like_scikit_learns(cls, classes):
@@ -232,3 +232,14 @@ def test_nu_stopped_early_is_on_the_right_side(steps):
     with pytest.warns(ConvergenceWarning):
         machine = NuSVC(nu=0.05, max_iter=steps).fit(scale(X), y)
     assert machine.score(scale(X), y) > 0.9
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("seed", [0, 3, 11])
+def test_a_margin_that_is_not_larger_than_the_violation_is_warned_of(nu, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((600, 6))
+    y = X[:, 0] + X[:, 1] + 1.5 * rng.standard_normal(600) > 0
+    with pytest.warns(ConvergenceWarning, match="next to nothing"):
+        NuSVC(nu=nu, kernel="linear").fit(X, y)
+    assert NuSVC(nu=0.7, kernel="linear").fit(X, y).score(X, y) > 0.7  # without a word

@@ -197,3 +197,13 @@ def test_stored_zeros_and_wide_indices_change_nothing(loss):
 def test_what_liblinear_solves_has_no_hard_margin(how):
     with pytest.raises(ValueError, match="C=inf, a hard margin, needs"):
         LinearSVC(C=np.inf, **how).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+
+
+@pytest.mark.filterwarnings("ignore:.*negative weight")
+def test_balance_is_that_of_the_samples_that_count():
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((100, 3)), rng.standard_normal(100) + 0.3
+    y = X[:, 0] > 0
+    machines = [LinearSVC(class_weight="balanced").fit(X, y, weight) for weight in (w, np.maximum(w, 0))]
+    np.testing.assert_array_equal(machines[0].coef_, machines[1].coef_)
+    assert LinearSVC(class_weight="balanced").fit(X, y, np.where(y, -1.0, 1.1)).certificate_.converged

@@ -26,3 +26,12 @@ def test_scores_are_decisions_plus_the_offset():
     np.testing.assert_allclose(machine.score_samples(X), machine.decision_function(X) + machine.offset_)
     assert machine.predict([[0.0, 0.0], [30.0, 0.0]]).tolist() == [1, -1]
     assert OneClassSVM().fit_predict(X).dtype == np.intp
+
+
+@pytest.mark.parametrize("n", [300, 900, 2600])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_that_is_not_independent_does_not_carry_the_dual_beyond_the_optimum(n, seed):
+    X = np.random.default_rng(seed).standard_normal((n, 4))
+    rough, fine = (OneClassSVM(nu=0.2, tol=tol).fit(X).certificate_ for tol in (1e-3, 1e-9))
+    assert rough.dual <= fine.primal + 1e-10 * abs(fine.primal)
+    assert fine.dual <= rough.primal + 1e-10 * abs(fine.dual)

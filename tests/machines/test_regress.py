@@ -53,3 +53,14 @@ def test_targets_may_be_of_any_size():
     small = SVR(C=1e-6, epsilon=1e-7, kernel=Gaussian(3.0), tol=1e-10).fit(X, 1e-6 * y)
     plain = SVR(C=1.0, epsilon=0.1, kernel=Gaussian(3.0), tol=1e-4).fit(X, y)
     np.testing.assert_allclose(1e6 * small.predict(X), plain.predict(X), atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:The solver stopped")
+def test_the_optimum_lies_between_the_objectives_however_much_is_rounded():
+    rng = np.random.default_rng(0)
+    X = 4 * rng.random((200, 2))
+    y = np.floor(X).sum(axis=1) % 2 + 0.1 * np.sin(np.arange(200))
+    plain, far = (SVR(kernel="linear", C=1000).fit(Z, y) for Z in (X, np.c_[X, np.full(200, 1e6)]))
+    assert plain.certificate_.converged
+    assert far.certificate_.dual <= plain.certificate_.primal
+    assert plain.certificate_.dual <= far.certificate_.primal

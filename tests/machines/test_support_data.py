@@ -238,3 +238,19 @@ def test_a_frame_with_columns_of_another_kind_is_its_numbers(dtype):
     np.testing.assert_array_equal(machine.predict(frame), SVC().fit(numbers, y).predict(numbers))
     with pytest.raises(ValueError, match="feature names should match"):
         machine.predict(frame[["b", "a", "c", "d"]])
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e-18, 1e18, 1e19, 1e30])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_float32_of_any_scale(scale, kind):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    y = X[:, 0] > 0
+    Z = kind((X * scale).astype(np.float32))
+    expected = SVC(tol=1e-6).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(SVC(tol=1e-6).fit(Z, y).decision_function(Z), expected, atol=1e-5)
+    np.testing.assert_allclose(Gaussian(scale)(Z), Gaussian(1.0)(X), atol=1e-5)
+
+
+def test_a_variance_whose_inverse_overflows_is_refused():
+    with pytest.raises(ValueError, match="not finite"):
+        SVC().fit(np.array([[1e-160], [2e-160]]), [0, 1])

@@ -19,6 +19,16 @@ from mercer.samples.base import Array
 #: Reductions that depend on differences of samples only.
 MOVABLE = (_native.Pair.squared_distance, _native.Pair.squared_direct, _native.Pair.l1, _native.Pair.linf)
 
+#: Numbers of a formula beyond this, or below its inverse, are not for float32.
+SINGLE_RANGE = 1e36
+
+
+def within(most: float, steps: Sequence[Step], scale: NDArray[np.float64] | None = None) -> bool:
+    """Whether the numbers of a formula that are not 0 lie between 1 / ``most`` and ``most``."""
+    numbers = [abs(x) for _, a, b, c in steps for x in (a, b, *c) if x]
+    fits = all(1 / most < x < most for x in numbers)
+    return fits and (scale is None or bool(((scale > 1 / most) & (scale < most)).all()))
+
 
 class BoundPairs(Pairs):
     """Pairs whose blocks the native core fills."""
@@ -52,7 +62,10 @@ class NativePairs(BoundPairs):
         rate: float = 0.0,
         scale: NDArray[np.float64] | None = None,
     ) -> None:
-        super().__init__((len(x), len(z)), np.result_type(x.dtype, z.dtype), x is z)
+        dtype = np.result_type(x.dtype, z.dtype)
+        if dtype == np.float32 and not within(SINGLE_RANGE, steps, scale):
+            dtype = np.dtype(np.float64)  # data and parameters so large, or so small, that only their products fit
+        super().__init__((len(x), len(z)), dtype, x is z)
         self.x, self.z, self.pair, self.steps, self.rate, self.scale = x, z, pair, tuple(steps), rate, scale
         self._bound: Any = None
 
@@ -112,9 +125,7 @@ class NativePairs(BoundPairs):
 
     def fits_single(self) -> bool:
         """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""
-        squares = float(self.z.squares().max(initial=0.0))
-        numbers = [abs(x) for _, a, b, c in self.steps for x in (a, b, *c) if x]
-        return squares < 1e30 and all(1e-30 < x < 1e30 for x in numbers)
+        return float(self.z.squares().max(initial=0.0)) < 1e30 and within(1e30, self.steps)
 
     def largest(self) -> float:
         """A bound on the size of the reduction, before the steps; infinity where none is at hand."""

@@ -17,6 +17,9 @@ from mercer.machines.training import Positions, Training, certificate_of
 from mercer.problem import Problem, Vector, hinge, nu_hinge
 from mercer.solvers import Solution
 
+#: A margin of so many violations cannot be told from none.
+UNCERTAIN = 2
+
 
 class SVC(SupportClassifier):
     """Support vector classification: the hyperplane in the kernel's space with the widest margin, errors at a price.
@@ -269,11 +272,14 @@ class NuSVC(SupportClassifier):
 
     def _warn(self, solutions: Sequence[Solution]) -> None:
         super()._warn(solutions)
-        margins = [abs(self._margin(solution)[0]) for solution in solutions]
-        if min(margins) <= self.tol * 1e-3:
+        margins = [(abs(self._margin(solution)[0]), certificate_of(solution).violation) for solution in solutions]
+        # What is left of a slope after all steps may be taken for a margin of that size.
+        lost = [margin for margin, violation in margins if margin <= max(UNCERTAIN * violation, self.tol * 1e-3)]
+        if lost:
             warn_caller(
-                f"The margin is {min(margins):.1e}, next to nothing: these classes overlap so much that no function "
-                f"has a share of margin errors as small as nu={self.nu:g}. Predictions are arbitrary; use a larger nu.",
+                f"The margin is {min(lost):.1e}, next to nothing: these classes overlap so much that no function has a "
+                f"share of margin errors as small as nu={self.nu:g}, or tol={self.tol:g} is too large to find one. "
+                "Predictions may be arbitrary; use a larger nu, or a smaller tol.",
                 ConvergenceWarning,
             )
 

@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval
 
 from mercer.machines.support import SupportMachine
 from mercer.machines.training import Training
-from mercer.problem import Problem, one_class
+from mercer.problem import Problem, Vector, one_class
 from mercer.samples.base import Array
+from mercer.solvers import Solution
 
 INSIDE, OUTSIDE = np.intp(1), np.intp(-1)
 
@@ -109,10 +110,12 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
     def _problems(self, training: Training) -> list[Problem]:
         return [one_class(training.weight, self.nu)]
 
-    @property
-    def offset_(self) -> Array:
-        """rho, the sum of kernel values beyond which a sample is an inlier: minus ``intercept_``."""
-        return np.asarray(-self.intercept_)
+    def _combined(
+        self, training: Training, problems: list[Problem], solutions: list[Solution]
+    ) -> tuple[Vector, Vector]:
+        coefficients, bias = super()._combined(training, problems, solutions)
+        self.offset_ = -bias
+        return coefficients, bias
 
     def decision_function(self, X: Any) -> Array:
         """f: positive for inliers, negative for outliers."""

@@ -42,7 +42,7 @@ NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data
 be preprocessed."
 #: The attributes of a solution.
 FOUND = (
-    *("_expansion", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_"),
+    *("_expansion", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_"),
     *("certificate_", "fit_status_", "n_iter_", "shape_fit_"),
 )
 
@@ -203,8 +203,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
                 )
             return Precomputed(), Precomputed().samples(samples)
         gamma = resolved_gamma(self.gamma, samples) if isinstance(self.gamma, str) else self.gamma
-        if self.gamma == "scale" and not gamma > 0:
-            raise ValueError(NOT_FINITE)  # the variance of X is beyond float64
+        if self.gamma == "scale" and not (0 < gamma < np.inf):
+            raise ValueError(NOT_FINITE)  # the variance of X, or its inverse, is beyond float64
         kernel = named_kernel(self.kernel, columns=samples.width, gamma=gamma, degree=self.degree, coef0=self.coef0)
         return kernel, samples
 
