@@ -91,7 +91,7 @@ def test_a_fit_stays_within_data_and_cache(classes, price, shape, cache, used):
 def test_data_that_are_refused_leave_the_machine_as_it_was():
     rng = np.random.default_rng(0)
     X, Z, y = rng.standard_normal((60, 2)), 5 * rng.standard_normal((60, 2)), np.arange(60) % 3
-    by_function, by_nu = SVC(kernel=lambda A, B: A @ B.T).fit(X, y), NuSVC(nu=0.2).fit(X, y)
+    by_function, by_nu = SVC(kernel=lambda A, B: A @ B.T).fit(X, y), NuSVC(nu=0.2, gamma=10.0).fit(X, y)
     before = by_function.decision_function(X), by_nu.decision_function(X)
     with pytest.raises(ValueError, match="NaN"):
         by_function.fit(Z, np.where(y == 0, np.nan, 1.0))
