@@ -27,17 +27,24 @@ constexpr Index kSmall = 1024;
 // Once one in so many rows of a block was wanted, all the others are computed, too.
 constexpr Index kMany = 8;
 
-// A block that is a part of the problem is solved to this share of the violation at hand, or of tol; one that is all of
-// it to the last of these shares of tol, which is also what single precision aims at: rounding may take the rest.
-constexpr double kShare = 0.1, kHalf = 0.5, kGoal = 0.9;
+// A block that is a part of the problem is solved to this share of the violation at hand, but not below this one of
+// tol.
+constexpr double kFall = 0.1, kEnough = 0.5;
+
+// A block that is all of the problem is solved to this share of tol. Single precision aims at it, too: rounding may
+// take the rest.
+constexpr double kGoal = 0.9;
 
 // A violation that did not fall by a tenth within so many rounds of one block, or of blocks of kSmall, falls no more.
 constexpr double kFallen = 0.9;
 constexpr Index kStuckWhole = 20, kStuck = 500;
 
-// A vast problem, of cheap rows that are not kept, is solved active set by active set: one in so many coefficients, or
-// so many times those that are free, or a part of what makes a problem vast; unless that is half of all. Each is
-// decomposed in turn, until its violation is this share of what it was.
+// Nanoseconds. For entries this cheap active sets do more than rows that are kept.
+constexpr double kCheap = 1.5;
+
+// A vast problem, of cheap rows or of rows that are not kept, is solved active set by active set: one in so many
+// coefficients, or so many times those that are free, or a part of what makes a problem vast; unless that is half of
+// all. Each is decomposed in turn, until its violation is this share of what it was.
 constexpr Index kActive = 16, kPerFree = 2, kPart = 8;
 constexpr double kShrunk = 0.3;
 
@@ -72,11 +79,12 @@ template <class T> class Decomposition {
         : gram_(gram), problem_(problem), total_(total), settings_(settings), room_(gram, problem),
           largest_(room_.largest(settings.together ? settings.block : room_.left(0, settings.budget))),
           whole_(problem.count <= std::min(kWhole, largest_)),
-          rows_(gram, problem, squares, room_.left(largest_, settings.budget)), a_(a), number_(number),
-          f_(std::size_t(rows_.size()), 0.0), working_(whole_ ? problem.count : std::min(kSmall, largest_)) {
+          rows_(gram, problem, squares,
+                large(settings, problem) && gram.cost() < kCheap ? 0 : room_.left(largest_, settings.budget)),
+          a_(a), number_(number), f_(std::size_t(rows_.size()), 0.0),
+          working_(whole_ ? problem.count : std::min(kSmall, largest_)) {
         // What is left for rows may depend on the number of threads, if each has a problem; the steps must not.
-        vast_ = !settings.together && problem.count > std::max(settings.vast, kWhole) && rows_.capacity() == 0 &&
-                gram.cost() < kDear;
+        vast_ = large(settings, problem) && rows_.capacity() == 0 && gram.cost() < kDear;
         for (Index p = 0; p < problem.count && vast_; ++p) vast_ = !unlimited(problem, p);
     }
 
@@ -142,6 +150,11 @@ template <class T> class Decomposition {
     }
 
   private:
+    // Whether active sets come into question.
+    static bool large(const Settings& settings, const Problem& problem) {
+        return !settings.together && problem.count > std::max(settings.vast, kWhole);
+    }
+
     // Whether the dual grows without bound: coefficients that have none rise and fall together, and |K^(1/2) a| shrinks
     // to nothing beside the sum of |a|, of which the others are no part to speak of. For a hard margin that is half the
     // distance between the convex hulls of the two classes.
@@ -231,8 +244,8 @@ template <class T> class Decomposition {
         double largest = 0;
         for (double slope : s) largest = std::max(largest, std::abs(slope));
         const double noise = 4 * double(std::numeric_limits<T>::epsilon()) * largest;
-        const double share = (active_ ? kShrunk : kShare) * slopes_.violation;
-        const double enough = whole_ ? (sizeof(T) == 8 && problem_.count <= kTiny ? kFiner : kGoal) : kHalf;
+        const double share = (active_ ? kShrunk : kFall) * slopes_.violation;
+        const double enough = whole_ ? (sizeof(T) == 8 && problem_.count <= kTiny ? kFiner : kGoal) : kEnough;
         const double inner = std::max({noise, enough * tol, whole_ ? 0.0 : share});
         if (active_) return minimise_part(working, std::move(a), inner, limit, outcome);
         try {

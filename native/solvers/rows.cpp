@@ -14,10 +14,8 @@
 namespace mercer {
 namespace {
 
-// Nanoseconds to keep an entry, most of them the first touch of its memory, and to read it again. A row is kept once it
-// has cost as much to compute as to keep: so no more than twice is spent on it of what was best (renting skis or
-// buying).
-constexpr double kKeep = 3.4, kRead = 0.5;
+// Nanoseconds to read an entry that is kept.
+constexpr double kRead = 0.5;
 // Rows that are not dear are not kept at all if fewer than one in so many fits: they would be gone when they
 // are wanted again.
 constexpr Index kWorth = 4;
@@ -214,12 +212,18 @@ template <class T> void Rows<T>::read(const std::vector<Index>& columns, const s
     }
 }
 
-// Gives every missing row a slot that is free or was not used in this round, while there are any.
+// Gives every missing row that is worth it a slot that is free or was not used in this round, while there are any.
 template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
     if (capacity_ == 0) return;
+    std::vector<Index> worth;
+    for (Index c : missing) {
+        std::uint8_t& seen = seen_[std::size_t(c)];
+        if (seen >= uses_ || ++seen >= uses_) worth.push_back(c);
+    }
+    if (worth.empty()) return;
     if (!memory()) memory_.reserve(std::size_t(capacity_ * stride_) * sizeof(T));
     std::vector<Index> old; // slots, the least recently used last
-    std::size_t wanted = missing.size();
+    std::size_t wanted = worth.size();
     wanted -= std::min(wanted, std::size_t(capacity_) - owners_.size());
     if (wanted > 0) {
         for (Index s = 0; s < Index(owners_.size()); ++s)
@@ -229,9 +233,7 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
                                                                   : a > b;
         });
     }
-    for (Index c : missing) {
-        std::uint8_t& seen = seen_[std::size_t(c)];
-        if (seen < uses_ && ++seen < uses_) continue;
+    for (Index c : worth) {
         Index slot = Index(owners_.size());
         if (slot < capacity_) {
             owners_.push_back(c);

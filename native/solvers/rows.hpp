@@ -17,6 +17,10 @@ namespace mercer {
 // A problem of up to so many coefficients is its own working set (decomposition.cpp) and reads rows one by one.
 inline constexpr Index kWhole = 2048;
 
+// Nanoseconds to keep an entry, most of them the first touch of its memory. A row is kept once it has cost as much to
+// compute as to keep: so no more than twice is spent on it of what was best (renting skis or buying them).
+inline constexpr double kKeep = 3.4;
+
 // Nanoseconds. Entries this dear are kept however few fit, and no active sets are formed (decomposition.cpp).
 inline constexpr double kDear = 4;
 
@@ -99,7 +103,7 @@ template <class T> class Rows {
     Slab memory_;
     std::vector<Batch> batches_;               // of an update; the memory of what is made ready is used again
     std::vector<Index> slots_, owners_, used_; // of a column; of a slot: its column and when it was last used
-    int uses_;                                 // a row is kept when it is computed for so many a time
+    int uses_ = 1;                             // a row is kept when it is computed for so many a time
     std::vector<std::uint8_t> seen_;           // how often the row of a column was computed
 };
 

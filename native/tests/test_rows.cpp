@@ -27,7 +27,7 @@ template <class T> static void transposed() {
 
 static Formula gaussian() { return {Pair::squared_distance, {{Op::exp, -0.1, 0.0, {}}}, 0.1}; }
 
-// A row is computed until that has cost as much as to keep it: some 3.4 ns an entry.
+// A row is computed until that has cost as much as to keep it.
 template <class T> static void kept_once_that_is_cheaper() {
     const Index n = 300;
     for (Index d : {2, 20, 60, 300}) {
@@ -40,7 +40,7 @@ template <class T> static void kept_once_that_is_cheaper() {
             std::vector<double> f(std::size_t(n), 0.0);
             const Index uses = 12;
             for (Index use = 0; use < uses; ++use) rows.update({7}, {1.0}, f.data());
-            CHECK(rows.computed() == (room ? Index(std::ceil(3.4 / gram->cost())) : uses));
+            CHECK(rows.computed() == (room ? Index(std::ceil(kKeep / gram->cost())) : uses));
             CHECK_CLOSE(f[7], uses * gram->diagonal(7), 1e-6, uses);
         }
     }

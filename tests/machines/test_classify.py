@@ -242,4 +242,7 @@ def test_a_margin_that_is_not_larger_than_the_violation_is_warned_of(nu, seed):
     y = X[:, 0] + X[:, 1] + 1.5 * rng.standard_normal(600) > 0
     with pytest.warns(ConvergenceWarning, match="next to nothing"):
         NuSVC(nu=nu, kernel="linear").fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="terminated early") as said:
+        NuSVC(nu=0.2, max_iter=40).fit(X, X[:, 0] > 0)  # of which the margin is large
+    assert len(said) == 1
     assert NuSVC(nu=0.7, kernel="linear").fit(X, y).score(X, y) > 0.7  # without a word

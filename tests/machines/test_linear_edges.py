@@ -207,3 +207,5 @@ def test_balance_is_that_of_the_samples_that_count():
     machines = [LinearSVC(class_weight="balanced").fit(X, y, weight) for weight in (w, np.maximum(w, 0))]
     np.testing.assert_array_equal(machines[0].coef_, machines[1].coef_)
     assert LinearSVC(class_weight="balanced").fit(X, y, np.where(y, -1.0, 1.1)).certificate_.converged
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        LinearSVC(class_weight="balanced").fit(X, y, -1.0)

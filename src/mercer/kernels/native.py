@@ -20,7 +20,7 @@ from mercer.samples.base import Array
 MOVABLE = (_native.Pair.squared_distance, _native.Pair.squared_direct, _native.Pair.l1, _native.Pair.linf)
 
 #: Numbers of a formula beyond this, or below its inverse, are not for float32.
-SINGLE_RANGE = 1e36
+SINGLE_RANGE = 1e32
 
 
 def within(most: float, steps: Sequence[Step], scale: NDArray[np.float64] | None = None) -> bool:

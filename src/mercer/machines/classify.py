@@ -272,9 +272,10 @@ class NuSVC(SupportClassifier):
 
     def _warn(self, solutions: Sequence[Solution]) -> None:
         super()._warn(solutions)
-        margins = [(abs(self._margin(solution)[0]), certificate_of(solution).violation) for solution in solutions]
-        # What is left of a slope after all steps may be taken for a margin of that size.
-        lost = [margin for margin, violation in margins if margin <= max(UNCERTAIN * violation, self.tol * 1e-3)]
+        margins = [(abs(self._margin(solution)[0]), certificate_of(solution)) for solution in solutions]
+        # What is left of a slope in the end may be taken for a margin of that size.
+        left = [UNCERTAIN * certificate.violation * certificate.converged for _, certificate in margins]
+        lost = [margin for (margin, _), v in zip(margins, left, strict=True) if margin <= max(v, self.tol * 1e-3)]
         if lost:
             warn_caller(
                 f"The margin is {min(lost):.1e}, next to nothing: these classes overlap so much that no function has a "

@@ -79,7 +79,7 @@ def lost_classes(classes: Array, left: Any) -> ValueError:
 
 def given_factors(class_weight: Any, classes: Array, labels: Array, sample_weight: Any = None) -> Vector:
     """The factors, one per class, that the parameter ``class_weight`` names, whatever they are."""
-    weight = None if sample_weight is None else np.maximum(spread(sample_weight, len(labels)), 0.0)
+    weight = spread(sample_weight, len(labels))
     with np.errstate(divide="ignore"):  # a class without weight has no use for its factor
         factors: Vector = compute_class_weight(class_weight, classes=classes, y=labels, sample_weight=weight)
     return factors

@@ -184,12 +184,13 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             )
         if self.loss == "hinge" and not self.dual:
             raise _unsupported(self.penalty, self.loss, self.dual)
-        factor = class_factors(self.class_weight, self.classes_, y, sample_weight)
+        weight = positive_weights(sample_weight, len(y))
+        factor = class_factors(self.class_weight, self.classes_, y, np.maximum(weight, 0.0))
         if len(self.classes_) == 2:
             outputs = [(1, factor[1], factor[0])]
         else:
             outputs = [(k, weight, 1.0) for k, weight in enumerate(factor)]
-        X, label, cost = _weighted(X, label, sample_weight, self.C)
+        X, label, cost = _weighted(X, label, weight, self.C)
         squared = self.loss == "squared_hinge"
         solver = _solver(self, squared, context)
         self._solve(lambda: solver.classify(X, label, cost, outputs, squared=squared))
@@ -200,7 +201,8 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
             raise ValueError("C=inf, a hard margin, needs penalty='l2' and multi_class='ovr'; others take a finite C")
         X, y = _validated(self, X, y)
         classes = np.unique(y)
-        X, y, weight = _weighted(X, y, sample_weight, 1.0)  # liblinear would count the classes of what has no weight
+        weight = positive_weights(sample_weight, len(y))
+        X, y, weight = _weighted(X, y, weight, 1.0)  # liblinear would count the classes of what has no weight
         if len(left := np.unique(y)) < len(classes):
             raise lost_classes(classes, np.searchsorted(classes, left))
         seed = 0 if self.random_state is None else self.random_state
@@ -314,7 +316,7 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
         if not squared and not self.dual:
             raise _unsupported("l2", self.loss, self.dual)
         y = np.asarray(y, dtype=np.float64)
-        X, target, cost = _weighted(X, y, sample_weight, self.C)
+        X, target, cost = _weighted(X, y, positive_weights(sample_weight, len(y)), self.C)
         solver = _solver(self, squared, context)
         self._solve(lambda: solver.regress(X, target, cost, self.epsilon, squared=squared))
 
@@ -336,9 +338,8 @@ def _unsupported(penalty: str, loss: str, dual: Any) -> ValueError:
     )
 
 
-def _weighted(X: Any, y: Any, sample_weight: Any, C: float) -> tuple[Any, Any, Vector]:
+def _weighted(X: Any, y: Any, weight: Vector, C: float) -> tuple[Any, Any, Vector]:
     """Rows and targets that have a weight, and their costs: a row without is as good as absent."""
-    weight = positive_weights(sample_weight, len(y))
     if (weight > 0).all():
         return X, y, C * weight
     kept = np.flatnonzero(weight > 0)

@@ -109,8 +109,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
-        training, problems, start = self._posed_anew(X, y, sample_weight)
-        gram = training.kernel.gram(training.samples, budget=0)
+        training, gram, problems, start = self._posed_anew(X, y, sample_weight)
         self._forget()
         try:
             with limited(self.n_jobs):
@@ -129,13 +128,14 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _posed_anew(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Training, list[Problem], list[Vector | None] | None]:
+    ) -> tuple[Training, Gram, list[Problem], list[Vector | None] | None]:
         """What is to be solved, and from where on; data that are refused leave the machine as it was."""
         before = dict(self.__dict__)
         try:
             training = self._training(X, y, sample_weight)
             problems = self._problems(training)
-            return training, problems, self._start(training, problems)
+            gram = training.kernel.gram(training.samples, budget=0)
+            return training, gram, problems, self._start(training, problems)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

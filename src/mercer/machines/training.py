@@ -51,14 +51,20 @@ class Training:
 
     def kept(self, index: Positions) -> Samples:
         """Some of them as a machine keeps them: of a given matrix not the rows."""
-        if isinstance(self.kernel, Precomputed) and isinstance(self.samples, Similarities):
-            return self.samples.among(self.place[index], KEPT_BYTES)
+        if (known := self._known) is not None:
+            return known.among(self.place[index], KEPT_BYTES)
         return self.take(index)
+
+    @property
+    def _known(self) -> Similarities | None:
+        """The samples, if they are rows of the matrix itself: then new samples ask for their places only."""
+        plain = isinstance(self.kernel, Precomputed) and isinstance(self.samples, Similarities)
+        return self.samples if plain else None  # type: ignore[return-value]
 
     def bytes_of(self, count: int) -> int:
         """The memory of so many samples as a machine keeps them."""
         size = self.samples.nbytes * count // len(self.samples)
-        return min(size, KEPT_BYTES) if isinstance(self.samples, Similarities) else size
+        return size if self._known is None else min(size, KEPT_BYTES)
 
 
 def certificate_of(solution: Solution) -> Certificate:
