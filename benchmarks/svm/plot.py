@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import best_in_turn
-from benchmarks.svm.contestants import THREADS
 from benchmarks.svm.report import curve, growth_exponents
 from benchmarks.svm.rows import Row, order
 
@@ -37,20 +34,11 @@ def draw(rows: list[Row], file: Path) -> None:
     if compared:
         draw_ratios(left.pop(0), compared)
     if widths:
-        peak = peak_flops()
         for axis, d in zip(left, widths, strict=True):
-            draw_growth(axis, growth, d, peak)
+            draw_growth(axis, growth, d)
     figure.savefig(file, dpi=110)
     plt.close(figure)
     print(f"wrote {file}")
-
-
-def peak_flops() -> float:
-    """Multiplications and additions per second of a product of float32 matrices."""
-    A = np.ones((4096, 4096), dtype=np.float32)
-    with threadpool_limits(THREADS):
-        (seconds,) = best_in_turn([lambda: A @ A], 3)
-    return 2 * 4096**3 / seconds
 
 
 def draw_ratios(axis: Any, rows: list[Row]) -> None:
@@ -66,7 +54,7 @@ def draw_ratios(axis: Any, rows: list[Row]) -> None:
     axis.set_xlabel("time of the faster peer / ours (tick: goal)")
 
 
-def draw_growth(axis: Any, rows: list[Row], d: int, peak: float) -> None:
+def draw_growth(axis: Any, rows: list[Row], d: int) -> None:
     """Seconds against n with fitted exponents, and what 2 d n nSV operations take at the speed of a matrix product."""
     exponents = {name: p for columns, name, p, _ in growth_exponents(rows) if columns == str(d)}
     for name, colour in COLOURS.items():
@@ -75,8 +63,9 @@ def draw_growth(axis: Any, rows: list[Row], d: int, peak: float) -> None:
             fitted = f", n^{exponents[name]}" if name in exponents else ""
             axis.plot(n, seconds, "o-", color=colour, label=f"{name}{fitted}", markersize=4)
     ours = [(row.rows, row.entry("mercer")) for row in rows if row.columns == d]
+    peak = max((row.peak_flops for row in rows if row.columns == d and row.peak_flops), default=np.inf)
     floor = sorted((n, 2 * d * n * e.support / peak) for n, e in ours if n and e is not None and e.support)
-    if floor:
+    if floor and np.isfinite(peak):
         points = np.array(floor)
         axis.plot(points[:, 0], points[:, 1], "--", color="black", label=f"floor: 2 d n nSV / {peak / 1e9:.0f} GFLOP/s")
     axis.set(xscale="log", yscale="log", title=f"d = {d}", xlabel="rows", ylabel="seconds")

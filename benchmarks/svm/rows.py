@@ -53,6 +53,7 @@ class Row:
     allowed_megabytes: float | None = None
     load: float | None = None
     processor: str = ""
+    peak_flops: float | None = None  # of that processor, where growth is compared with it
 
     def entry(self, contestant: str) -> Entry | None:
         return next((e for e in self.entries if e.contestant == contestant), None)

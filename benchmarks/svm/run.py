@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import RESULTS, processor
+from benchmarks.measure import RESULTS, best_in_turn, processor
 from benchmarks.svm import report
 from benchmarks.svm.cases import Case, selected
-from benchmarks.svm.contestants import CONTESTANTS
+from benchmarks.svm.contestants import CONTESTANTS, THREADS
 from benchmarks.svm.rows import Entry, Row, order
 from benchmarks.svm.worker import NO_DATA, Session
+from mercer import _native
 
 #: Contestants of the growth curves; the others would double the hours.
 GROWING = ("mercer", "intelex", "scikit-learn")
@@ -101,7 +104,8 @@ def compete(case: Case, names: list[str], limit: float, rounds: int) -> list[Row
                 return []
         shape = next((s.opened["rows"], s.opened["columns"]) for s in sessions if s.opened)
         row = Row(case.name, case.family, case.machine, {"tol": 1e-3} | case.parameters, case.target, limit, *shape)
-        row.load, row.processor = os.getloadavg()[0], processor()
+        row.peak_flops = peak_flops() if case.family == "growth" else None
+        row.load, row.processor = os.getloadavg()[0], f"{processor()}, {_native.instruction_set()}"
         row.entries = timed(sessions, "fit", limit, rounds)
         if case.family == "memory":
             row.allowed_megabytes = CEILING
@@ -126,6 +130,15 @@ def compete(case: Case, names: list[str], limit: float, rounds: int) -> list[Row
     finally:
         for session in sessions:
             session.close()
+
+
+@cache
+def peak_flops() -> float:
+    """Multiplications and additions per second of a product of float32 matrices."""
+    A = np.ones((4096, 4096), dtype=np.float32)
+    with threadpool_limits(THREADS):
+        (seconds,) = best_in_turn([lambda: A @ A], 3)
+    return 2 * 4096**3 / seconds
 
 
 def timed(sessions: list[Session], word: str, limit: float, rounds: int) -> list[Entry]:
