@@ -192,40 +192,51 @@ template <class T> class DensePairs final : public Pairs<T> {
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
         const IntegerTiles<T>* integers = packing_.integers();
         const auto tile = integers ? integers->tile : isa_.tile[static_cast<int>(formula_.pair)];
-        const auto listed = integers ? integers->listed : isa_.listed;
-        const Index *length = rows.length.data(), whole = packing_.depth();
-        const Index apart = target.again || whole > packing_.chunk() ? mr * nr : 0;
+        const Index whole = packing_.depth(), apart = whole * nr;
+        const Lists<T>& lists = packing_.lists();
+        const Index abreast = rows.zeros ? lists.abreast : 1, of_panel = mr / lists.rows;
+        const bool again = target.again || whole > packing_.chunk();
+        const Index next_tile = again ? row_panels * mr * nr : mr * nr;
         Index k = 0;
+        const Index* length = rows.length.data();
         do { // once even without coordinates, so that the block is set
             const Index depth = std::min(packing_.chunk(), whole - k);
             const bool first = k == 0, last = k + depth >= whole;
-            for (Index q = q0; q < q1; ++q) {
-                // The column panel used next comes from far away: ask for a part of it at every tile.
-                const bool turn = q + 1 == q1;
-                const char* next =
-                    reinterpret_cast<const char*>(turn ? panel(z, q0) + (k + depth) * nr : panel(z, q + 1) + k * nr);
-                const Index bytes = depth * nr * Index(sizeof(T)), share = ceil_div(bytes, row_panels * 64) * 64;
+            const Index bytes = depth * nr * Index(sizeof(T)), share = ceil_div(bytes, row_panels * 64) * 64;
+            for (Index q = q0; q < q1; q += abreast) {
+                const int panels = static_cast<int>(std::min(abreast, q1 - q));
+                const T* b = panel(z, q) + k * nr;
+                // The column panels used next come from far away: ask for a part of them at every tile.
+                const T* next = q + panels < q1 ? b + panels * apart : panel(z, q0) + (k + depth) * nr;
                 for (Index p = 0; p < row_panels; ++p) {
-                    for (Index at = p * share; at < std::min(bytes, (p + 1) * share); at += 64)
-                        __builtin_prefetch(next + at, 0, 2);
-                    T* sums = block + ((q - q0) * row_panels + p) * apart;
+                    for (int j = 0; j < panels; ++j) ask(next + j * apart, p * share, std::min(bytes, (p + 1) * share));
+                    T* sums = block + (again ? ((q - q0) * row_panels + p) * mr * nr : 0);
                     const int live = static_cast<int>(std::min<Index>(mr, rows.count - p * mr));
-                    if (last && !target.near) claim(rows, p * mr, q * nr, live, target);
+                    if (last && !target.near)
+                        for (int j = 0; j < panels; ++j) claim(rows, p * mr, (q + j) * nr, live, target);
                     const Index at = k * row_panels + p * depth;
-                    const T *a = rows.panels.data() + at * mr, *b = panel(z, q) + k * nr;
-                    if (length[p] >= 0)
-                        listed(length[p], rows.which.data() + at, a, b, sums, first);
+                    const T* a = rows.panels.data() + at * mr;
+                    if (length[p * of_panel] >= 0)
+                        lists.sum({live == mr ? of_panel : ceil_div(live, lists.rows), depth, length + p * of_panel,
+                                   rows.which.data() + at * of_panel, a},
+                                  panels, b, apart, sums, next_tile, first);
                     else
-                        tile(live, depth, a, b, sums, first);
-                    if (last) {
-                        finish(rows, z, which, p, q, live, sums);
-                        store(rows, p * mr, q * nr, live, sums, target);
+                        for (int j = 0; j < panels; ++j)
+                            tile(live, depth, a, b + j * apart, sums + j * next_tile, first);
+                    for (int j = 0; last && j < panels; ++j, sums += next_tile) {
+                        finish(rows, z, which, p, q + j, live, sums);
+                        store(rows, p * mr, (q + j) * nr, live, sums, target);
                     }
                 }
             }
             k += depth;
-            length += row_panels;
+            length += row_panels * of_panel;
         } while (k < whole);
+    }
+
+    static void ask(const T* numbers, Index first_byte, Index last_byte) {
+        const char* bytes = reinterpret_cast<const char*>(numbers);
+        for (Index at = first_byte; at < last_byte; at += 64) __builtin_prefetch(bytes + at, 0, 2);
     }
 
     void finish(const Strip<T>& rows, const Columns<T>& z, Chosen which, Index p, Index q, int live, T* sums) const {
@@ -320,15 +331,19 @@ template <class T> class DensePairs final : public Pairs<T> {
     const T* packed_distances(const Strip<T>& rows, const Columns<T>& z, Index p, Index q, int i) const {
         const Index mr = isa_.mr, nr = isa_.nr, whole = packing_.depth();
         const Index row_panels = ceil_div(rows.count, mr);
-        const Index* length = rows.length.data() + p;
+        const Index together = packing_.lists().rows, lists = mr / together;
+        const Index* length = rows.length.data() + p * lists;
         T* near = scratch<T>().originals.reserve(std::size_t(nr + packing_.chunk() * mr));
         T* row = near + nr; // with zeros where they were left out; one in mr places counts
-        for (Index k = 0; k < whole; k += packing_.chunk(), length += row_panels) {
-            const Index depth = std::min(packing_.chunk(), whole - k), at = k * row_panels + p * depth;
-            const T* a = rows.panels.data() + at * mr + i;
-            if (*length >= 0) {
+        for (Index k = 0; k < whole; k += packing_.chunk(), length += row_panels * lists) {
+            const Index depth = std::min(packing_.chunk(), whole - k), at = (k * row_panels + p * depth) * mr;
+            const T* a = rows.panels.data() + at + i;
+            if (length[0] >= 0) {
+                const Index list = at + i / together * together * depth;
+                const T* values = rows.panels.data() + list + i % together;
                 for (Index c = 0; c < depth; ++c) row[c * mr] = T(0);
-                for (Index c = 0; c < *length; ++c) row[rows.which[std::size_t(at + c)] * mr] = a[c * mr];
+                for (Index c = 0; c < length[i / together]; ++c)
+                    row[rows.which[std::size_t(list / together + c)] * mr] = values[c * together];
                 a = row;
             }
             isa_.tile[static_cast<int>(Pair::squared_direct)](1, depth, a, panel(z, q) + k * nr, near, k == 0);

@@ -89,29 +89,15 @@ void integers_tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* ac
     }
     integers_tile_rows<T, Integers, R>(depth, a, b, acc, first);
 }
-template <class T, class Integers>
-void integers_listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first) {
-    constexpr int L = Simd<T>::lanes, MR = kRows<T>, NR = kColumns<T>;
-    Ints c[MR][2] = {};
-#pragma GCC unroll 2
-    for (std::ptrdiff_t k = 0; k < count; ++k, a += MR) {
-        const T* at = b + std::ptrdiff_t(which[k]) * NR;
-        const Ints b0 = load_ints(at), b1 = load_ints(at + L);
-#pragma GCC unroll 16
-        for (int i = 0; i < MR; ++i) {
-            const Ints ai = splat_ints(a + i);
-            c[i][0] = Integers::add(c[i][0], ai, b0);
-            c[i][1] = Integers::add(c[i][1], ai, b1);
-        }
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < MR; ++i, acc += NR) {
-        store_ints(acc, first ? c[i][0] : c[i][0] + load_ints(acc));
-        store_ints(acc + L, first ? c[i][1] : c[i][1] + load_ints(acc + L));
-    }
-}
+template <class T, class Integers> struct IntegerProducts : Integers {
+    using V = Ints;
+    static V load(const T* p) { return load_ints(p); }
+    static V splat(const T* p) { return splat_ints(p); }
+    static void store(T* p, V v) { store_ints(p, v); }
+};
 template <class T, class Integers> constexpr IntegerTiles<T> integer_tiles() {
-    return {integers_tile<T, Integers, kRows<T>>, integers_listed<T, Integers>};
+    constexpr int kAbreast = MERCER_VECTOR_BYTES == 64 ? 2 : 4;
+    return {integers_tile<T, Integers, kRows<T>>, lists<T, IntegerProducts<T, Integers>, 1, kAbreast>()};
 }
 
 template <class T, int R> void integer_distances_of(const T* row_squares, const T* column_squares, T unit,

@@ -24,16 +24,27 @@ template <class T> static constexpr std::ptrdiff_t chunk(std::ptrdiff_t depth) {
 
 // acc[mr][nr] (+)= reduction over `depth` coordinates of a row panel and a column panel; rows <= mr are live.
 template <class T> using Tile = void (*)(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first);
-// acc[mr][nr] (+)= the inner products over `count` coordinates: the k-th of a row panel that holds no others, and
-// coordinate which[k] of a column panel.
-template <class T>
-using Listed = void (*)(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first);
+// Lists, each of the coordinates in which some of a few rows are not zero: length[l] of them, which[l][depth], and
+// their values[l][depth][rows].
+template <class T> struct Nonzeros {
+    std::ptrdiff_t lists, depth;
+    const std::ptrdiff_t* length;
+    const std::uint16_t* which;
+    const T* values;
+};
+// acc[row][nr] (+)= the inner products of such rows and a column panel, for up to `abreast` panels that lie `stride`
+// apart, and their results `acc_stride`.
+template <class T> struct Lists {
+    int rows, abreast;
+    void (*sum)(const Nonzeros<T>& x, int panels, const T* b, std::ptrdiff_t stride, T* acc, std::ptrdiff_t acc_stride,
+                bool first);
+};
 
 // The same for panels of integers, as many as fit in the place of one T: exact. Sums are one or two 32-bit integers in
 // that place, until integer_distances() makes them one T.
 template <class T> struct IntegerTiles {
     Tile<T> tile;
-    Listed<T> listed;
+    Lists<T> lists;
 };
 
 template <class T> struct Isa {
@@ -41,7 +52,7 @@ template <class T> struct Isa {
     int nr;    // columns of a tile: a column panel does the same for nr samples
     int strip; // rows and columns of a macro block, a multiple of mr and nr
     Tile<T> tile[kPairs];
-    Listed<T> listed;
+    Lists<T> lists; // of Pair::dot
     // sum of squares of each of the mr (nr) samples of a panel, in exactly the order in which tile() sums.
     void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
     void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);

@@ -13,8 +13,12 @@ namespace mercer {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr Index kPlaces = 400;    // of a chunk: with them a column panel still fits into the first-level cache
+constexpr Index kPlaces = 132;    // of a chunk of integers: the column panels of a list fit into the first-level cache
 constexpr Index kTransposed = 32; // coordinates of all samples of a panel at a time
+
+// Lists take a load for every product, panels one for several: they are worth it up to this part of all coordinates.
+constexpr double kSparse = 0.8;
+constexpr Index kFewest = 8; // coordinates
 
 // Scratch memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
@@ -83,24 +87,25 @@ const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index co
     strip.largest = squares + panels * mr;
     T* panel = scratch<T>().panel.reserve(std::size_t(mr * depth_) + kAlignment);
     const bool zeros = arrange(source, which, strip);
-    strip.length.assign(std::size_t(panels * chunks), -1);
-    if (zeros) strip.which.resize(std::size_t(panels * depth_));
+    strip.zeros = false;
+    const Index lists = mr / this->lists().rows;
+    strip.length.assign(std::size_t(chunks * panels * lists), -1);
+    if (zeros) strip.which.resize(std::size_t(panels * lists * depth_));
     std::vector<Index> samples(static_cast<std::size_t>(count));
     for (Index r = 0; r < count; ++r) samples[std::size_t(r)] = which[strip.order[std::size_t(r)]];
     for (Index p = 0; p < panels; ++p) {
-        const Chosen of_panel = {samples.data() + p * mr, 0};
+        const Chosen chosen = {samples.data() + p * mr, 0};
         if (integers_)
-            pack_integers(source, of_panel, count - p * mr, true, panel, squares + p * mr);
+            pack_integers(source, chosen, count - p * mr, true, panel, squares + p * mr);
         else
-            pack(source, of_panel, count - p * mr, mr, panel);
+            pack(source, chosen, count - p * mr, mr, panel);
         for (Index k = 0, c = 0; k < depth_; k += chunk_, ++c) {
-            const Index depth = std::min(chunk_, depth_ - k), at = k * panels + p * depth;
-            T* target = rows + at * mr;
-            Index& length = strip.length[std::size_t(c * panels + p)];
-            if (zeros)
-                length = pack_some(depth, std::min<Index>(mr, count - p * mr), panel + k * mr, target,
-                                   strip.which.data() + at);
-            if (length < 0) std::copy_n(panel + k * mr, depth * mr, target);
+            const Index depth = std::min(chunk_, depth_ - k), at = (k * panels + p * depth) * mr;
+            if (zeros && list(depth, std::min<Index>(mr, count - p * mr), panel + k * mr, rows + at,
+                              strip.which.data() + at / mr * lists, strip.length.data() + (c * panels + p) * lists))
+                strip.zeros = true;
+            else
+                std::copy_n(panel + k * mr, depth * mr, rows + at);
         }
         if (!distances_ || integers_) continue;
         isa_.row_squares(d_, panel, squares + p * mr);
@@ -154,29 +159,38 @@ template <class T> void Packing<T>::pack_integers(const Source<T>& source, Chose
     }
 }
 
-// Copies the coordinates of a panel in which some sample is not zero, and says how many and which they are; -1 if
-// too few can be left out, as what is left is computed for a whole panel.
+// Makes lists of the rows of a panel, if that is worth it for those that are there.
 template <class T>
-Index Packing<T>::pack_some(Index depth, Index live, const T* panel, T* target, std::int32_t* which) const {
-    const int mr = isa_.mr;
-    const Index most = (depth - depth / 8) * live / mr;
-    Index kept = 0;
-    for (Index k = 0; k < depth; ++k, panel += mr) {
-        if (std::all_of(panel, panel + mr, [](T v) { return is_zero(v); })) continue;
-        if (kept == most) return -1;
-        std::copy_n(panel, mr, target + kept * mr);
-        which[kept++] = static_cast<std::int32_t>(k);
+bool Packing<T>::list(Index depth, Index live, const T* panel, T* values, std::uint16_t* which, Index* length) const {
+    const int mr = isa_.mr, together = lists().rows;
+    Index total = 0;
+    for (int l = 0; l < mr / together; ++l, panel += together, values += depth * together, which += depth) {
+        Index kept = 0;
+        for (Index k = 0; k < depth; ++k) {
+            bool zero = true;
+            for (int i = 0; i < together; ++i) {
+                values[kept * together + i] = panel[k * mr + i];
+                zero = zero && is_zero(panel[k * mr + i]);
+            }
+            which[kept] = static_cast<std::uint16_t>(k);
+            kept += !zero;
+        }
+        length[l] = kept;
+        total += kept * together;
     }
-    return kept;
+    if (double(total) <= kSparse * double(live * depth)) return true;
+    length[0] = -1;
+    return false;
 }
 
-// Finds places for the rows such that those of a panel are zero in the same coordinates, as far as 64 of these tell.
-// Says whether there are enough zeros to leave any out.
+// Finds places for the rows such that those of a list are zero in the same coordinates, as far as 64 of these tell; a
+// row that has its own is as good anywhere. Says whether lists may be worth it.
 template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen which, Strip<T>& strip) const {
-    const Index count = strip.count, seen = std::min<Index>(64, d_);
+    const Index count = strip.count, seen = std::min<Index>(64, depth_);
     strip.order.resize(std::size_t(count));
     std::iota(strip.order.begin(), strip.order.end(), Index(0));
-    if (count < isa_.mr || seen < 8 || !products_) return false;
+    if (count < isa_.mr || seen < kFewest || !products_) return false;
+    if (lists().rows == 1) return true;
     T* row = scratch<T>().rows.reserve(std::size_t(d_));
     std::vector<std::uint64_t> bits(static_cast<std::size_t>(count));
     Index looked_at[64], total = 0;
@@ -186,14 +200,13 @@ template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen whic
         if (values == row) source.read(which[r], row);
         for (Index b = 0; b < seen; ++b) {
             const Index k = looked_at[b];
-            const bool zero = integers_ ? grid_.place(values[k]) == 0
-                                        : double(values[k]) == (shift_.empty() ? 0.0 : shift_[std::size_t(k)]);
+            const bool zero = double(values[k]) == (shift_.empty() ? 0.0 : shift_[std::size_t(k)]);
             bits[std::size_t(r)] |= std::uint64_t(!zero) << b;
         }
         total += std::popcount(bits[std::size_t(r)]);
     }
-    if (8 * total > 7 * seen * count) return false;
-    group(bits, isa_.mr, strip.order);
+    if (double(total) > kSparse * double(seen * count)) return false;
+    group(bits, lists().rows, strip.order);
     return true;
 }
 

@@ -1,8 +1,8 @@
 // Samples packed for the tiles of dense.cpp: panels of a few samples each, coordinate by coordinate side by side, moved
 // and scaled by the frame on the way, or as integers where the data lie on a grid.
 //
-// Row panels leave out the coordinates in which all their samples are zero, where those are many, and samples that are
-// zero in the same places are put into the same panel: images, counts and categories cost a part of their width.
+// Rows of which many coordinates are zero are lists of the others, a row or two together that are zero in the same
+// places: images, counts and categories cost a part of their width.
 #pragma once
 
 #include "kernels/formula.hpp"
@@ -25,14 +25,16 @@ struct Chosen {
     Chosen after(Index r) const { return {index ? index + r : nullptr, first + r}; }
 };
 
-// Packed rows, each at its place in the panels: [chunk][panel][coordinate][mr].
+// Packed rows, each at its place: panels, [chunk][panel][coordinate][mr], any of which may be lists of a few rows
+// instead, in the same room, [list][coordinate][rows].
 template <class T> struct Strip {
     Index count = 0;
     Buffer<T> panels, squares;
-    T* largest = nullptr;            // of the squares, per panel
-    std::vector<Index> order;        // the row at each place
-    std::vector<std::int32_t> which; // the coordinates of a chunk of a panel, where some are left out ...
-    std::vector<Index> length;       // ... and how many they are, -1 if none is
+    T* largest = nullptr;             // of the squares, per panel
+    std::vector<Index> order;         // the row at each place
+    std::vector<std::uint16_t> which; // the coordinates of lists within their chunk ...
+    std::vector<Index> length;        // ... and how many they are, [chunk][panel][list], -1 if the panel is none
+    bool zeros = false;               // whether there are lists
 };
 
 // What stands in a panel in the place of one T: a number, or as many integers of a grid as fit, of 16 or 8 bits. Bytes
@@ -50,6 +52,7 @@ template <class T> class Packing {
 
     // The tiles for panels of integers; null if they hold numbers.
     const IntegerTiles<T>* integers() const { return integers_; }
+    const Lists<T>& lists() const { return integers_ ? integers_->lists : isa_.lists; }
     Index depth() const { return depth_; } // of a panel, in places of one T
     Index chunk() const { return chunk_; }
     const Grid& grid() const { return grid_; }
@@ -69,7 +72,7 @@ template <class T> class Packing {
     void pack(const Source<T>& source, Chosen which, Index count, int width, T* panel) const;
     // As rows or as columns, with their sums of squares.
     void pack_integers(const Source<T>& source, Chosen which, Index count, bool rows, T* panel, T* squares) const;
-    Index pack_some(Index depth, Index live, const T* panel, T* target, std::int32_t* which) const;
+    bool list(Index depth, Index live, const T* panel, T* values, std::uint16_t* which, Index* length) const;
     bool arrange(const Source<T>& source, Chosen which, Strip<T>& strip) const;
 
     const Isa<T>& isa_;

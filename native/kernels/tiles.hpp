@@ -3,6 +3,7 @@
 // names holds here.
 #pragma once
 
+#include "kernels/isa.hpp"
 #include "kernels/reductions.hpp"
 
 #include <cstddef>
@@ -71,28 +72,57 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
     }
 }
 
-template <class T>
-void listed(std::ptrdiff_t count, const std::int32_t* which, const T* a, const T* b, T* acc, bool first) {
-    using S = Simd<T>;
-    using V = typename S::V;
-    constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
-    V c[MR][2] = {};
+// What a sum of products of numbers is made of; those of integers are in integer_tiles.hpp.
+template <class T> struct Numbers {
+    using V = typename Simd<T>::V;
+    static V load(const T* p) { return Simd<T>::load(p); }
+    static V splat(const T* p) { return Simd<T>::splat(*p); }
+    static V add(V c, V a, V b) { return Dot::add<Simd<T>>(c, a, b); }
+    static void store(T* p, V v) { Simd<T>::store(p, v); }
+};
+
+// Lists of R rows, and P panels. Fewer rows have fewer coordinates in which some of them are not zero, but a number of
+// a column is loaded for fewer products: with integers, which take two instructions each, one row is best; with
+// numbers, as many as a tile has.
+template <class T, class Products, int R, int P> void sum_list(std::ptrdiff_t count, const std::uint16_t* which,
+                                                               const T* values, const T* b, std::ptrdiff_t stride,
+                                                               T* acc, std::ptrdiff_t acc_stride, bool first) {
+    using V = typename Products::V;
+    constexpr int L = Simd<T>::lanes, NR = kColumns<T>;
+    V c[R][2 * P] = {};
 #pragma GCC unroll 2
-    for (std::ptrdiff_t k = 0; k < count; ++k, a += MR) {
+    for (std::ptrdiff_t k = 0; k < count; ++k, values += R) {
         const T* at = b + std::ptrdiff_t(which[k]) * NR;
-        const V b0 = S::load(at), b1 = S::load(at + L);
+        V bk[2 * P];
+#pragma GCC unroll 8
+        for (int j = 0; j < 2 * P; ++j) bk[j] = Products::load(at + j / 2 * stride + j % 2 * L);
 #pragma GCC unroll 16
-        for (int i = 0; i < MR; ++i) {
-            const V ai = S::splat(a[i]);
-            c[i][0] = Dot::add<S>(c[i][0], ai, b0);
-            c[i][1] = Dot::add<S>(c[i][1], ai, b1);
+        for (int i = 0; i < R; ++i) {
+            const V ai = Products::splat(values + i);
+#pragma GCC unroll 8
+            for (int j = 0; j < 2 * P; ++j) c[i][j] = Products::add(c[i][j], ai, bk[j]);
         }
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < MR; ++i, acc += NR) {
-        S::store(acc, first ? c[i][0] : c[i][0] + S::load(acc));
-        S::store(acc + L, first ? c[i][1] : c[i][1] + S::load(acc + L));
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 8
+        for (int j = 0; j < 2 * P; ++j) {
+            T* p = acc + i * NR + j / 2 * acc_stride + j % 2 * L;
+            Products::store(p, first ? c[i][j] : c[i][j] + Products::load(p));
+        }
+}
+template <class T, class Products, int R, int P> void sum_lists(const Nonzeros<T>& x, int panels, const T* b,
+                                                                std::ptrdiff_t stride, T* acc,
+                                                                std::ptrdiff_t acc_stride, bool first) {
+    if constexpr (P > 1) {
+        if (panels < P) return sum_lists<T, Products, R, P - 1>(x, panels, b, stride, acc, acc_stride, first);
     }
+    for (std::ptrdiff_t l = 0; l < x.lists; ++l)
+        sum_list<T, Products, R, P>(x.length[l], x.which + l * x.depth, x.values + l * x.depth * R, b, stride,
+                                    acc + l * R * kColumns<T>, acc_stride, first);
+}
+template <class T, class Products, int R, int P> constexpr Lists<T> lists() {
+    return {R, P, sum_lists<T, Products, R, P>};
 }
 
 // Reductions with add_one need more registers than a dot product; with 16 of them, half of a tile at a time fits.

@@ -27,7 +27,7 @@ template <class T> constexpr Isa<T> table() {
                   {tile<T, Dot, MR>, tile<T, Dot, MR>, tile<T, SquaredDirect, MR>, tile<T, L1, MR>, tile<T, Linf, MR>,
                    tile<T, Intersection, MR>, tile<T, Chi2, MR>, tile<T, Chi2Distance, MR>, tile<T, JensenShannon, MR>,
                    tile<T, Equal, MR>},
-                  listed<T>,
+                  lists<T, Numbers<T>, kRows<T>, 1>(),
                   row_squares<T>,
                   column_squares<T>,
                   distances<T>,

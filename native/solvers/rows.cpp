@@ -156,28 +156,44 @@ Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, const Squares<T>* squ
 
 template <class T> void Rows<T>::square(const std::vector<Index>& columns, T* out, Index stride) const {
     const Index n = Index(columns.size());
-    std::vector<Index> missing, samples;
+    std::vector<Index> known, missing, samples;
     const bool gather = gram_.cost() > kGather;
     for (Index r = 0; r < n; ++r)
-        if (!gather || !kept(columns[std::size_t(r)])) {
+        if (gather && kept(columns[std::size_t(r)])) {
+            known.push_back(r);
+        } else {
             missing.push_back(r);
             samples.push_back(samples_[std::size_t(columns[std::size_t(r)])]);
         }
     const Index m = Index(missing.size());
     if (m == n) return gram_.between(samples, samples)->fill_symmetric(out, stride);
-    // Rows that are kept are read along; what the others have in common with them is its mirror image.
+    // Rows that are kept are far away, a line of memory for every entry: they are read from the diagonal on, and in the
+    // columns of those that are not. The rest is the mirror image of that.
     const Index* c = columns.data();
-    parallel(n, [&](long r) {
-        if (const T* row = kept(c[r]))
-            for (Index j = 0; j < n; ++j) out[r * stride + j] = row[c[j]];
+    parallel(Index(known.size()), [&](long k) {
+        const Index r = known[std::size_t(k)];
+        const T* row = kept(c[r]);
+        for (Index j = r; j < n; ++j) out[r * stride + j] = row[c[j]];
+        for (Index j : missing) {
+            if (j > r) break;
+            out[r * stride + j] = row[c[j]];
+        }
+    });
+    constexpr Index kLine = 64 / sizeof(T);
+    parallel((n + kLine - 1) / kLine, [&](long t) {
+        const Index first = t * kLine, last = std::min(n, first + kLine);
+        for (Index j : known) {
+            if (j >= last) break;
+            for (Index r = std::max(first, j + 1); r < last; ++r) out[r * stride + j] = out[j * stride + r];
+        }
     });
     if (m == 0) return;
     std::vector<T> fresh(std::size_t(m * m));
     gram_.between(samples, samples)->fill_symmetric(fresh.data(), m);
     parallel(m, [&](long k) {
         const Index r = missing[std::size_t(k)];
-        for (Index j = 0; j < n; ++j)
-            if (kept(c[j])) out[r * stride + j] = out[j * stride + r];
+        for (auto j = std::upper_bound(known.begin(), known.end(), r); j != known.end(); ++j)
+            out[r * stride + *j] = out[*j * stride + r];
         for (Index j = 0; j < m; ++j) out[r * stride + missing[std::size_t(j)]] = fresh[std::size_t(k * m + j)];
     });
 }

@@ -144,8 +144,8 @@ template <class T> static void memory_and_frame() {
     }
 }
 
-// Samples that share most of their coordinates with the origin, in two patterns: what panels leave out changes no bit,
-// as a row on its own, which leaves nothing out, tells.
+// Samples that share most of their coordinates with the origin, in two patterns: what lists leave out changes no bit,
+// whoever is in them, and nothing beyond rounding against the naive sums.
 // Whole numbers lie on a grid, on both sides of the origin or on one.
 enum class Numbers { any, whole, positive };
 template <class T> static void zeros_are_left_out(Pair pair, double origin, Numbers numbers) {

@@ -4,6 +4,7 @@
 #include "kernels/isa.hpp"
 #include "naive.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -226,8 +227,56 @@ template <class T, class W> static void products(const Isa<T>& isa) {
                 }
 }
 
-// Integers of type A in rows and B in columns: sums are exact, of all places in turn or of some that are listed, at
-// once or in two parts.
+// Lists of what is not zero in a row panel have its products to the last bit, whatever a T stands for, at once or in
+// two parts, with one column panel or as many as they take.
+template <class T> static void lists_of_nonzeros(const Isa<T>& isa, const Tile<T>& tile, const Lists<T>& lists,
+                                                 std::vector<T> a, const std::vector<T>& b, Index depth) {
+    const int mr = isa.mr, nr = isa.nr, together = lists.rows;
+    check::context += ", lists of " + std::to_string(together);
+    CHECK(mr % together == 0 && Index(b.size()) >= lists.abreast * depth * nr);
+    for (Index at = 0; at < Index(a.size()); ++at)
+        if (at * at % 7 < 4 || at / mr % 5 == 0) a[std::size_t(at)] = T(0);
+    const Index half = depth / 2, size = mr * nr;
+    const std::vector<Index> cuts = {0, half, depth};
+    std::vector<Index> length;
+    std::vector<std::uint16_t> which(std::size_t(depth * mr / together));
+    std::vector<T> values(static_cast<std::size_t>(depth * mr));
+    for (std::size_t part = 0; part < 2; ++part)
+        for (int l = 0; l < mr / together; ++l) {
+            const Index first = cuts[part], last = cuts[part + 1], list = first * mr / together + l * (last - first);
+            length.push_back(0);
+            for (Index k = first; k < last; ++k) {
+                const T* from = a.data() + k * mr + l * together;
+                if (std::all_of(from, from + together, [](T v) { return v == T(0); })) continue;
+                which[std::size_t(list + length.back())] = std::uint16_t(k - first);
+                std::copy_n(from, together, values.data() + (list + length.back()++) * together);
+            }
+        }
+    for (int panels = 1; panels <= lists.abreast; ++panels)
+        for (int live = together; live <= mr; live += together) {
+            std::vector<T> sums(std::size_t(panels * size), T(-7)), found(sums);
+            for (std::size_t part = 0; part < 2; ++part) {
+                const Index first = cuts[part], count = cuts[part + 1] - first;
+                for (int q = 0; q < panels; ++q)
+                    tile(live, count, a.data() + first * mr, b.data() + (q * depth + first) * nr,
+                         sums.data() + q * size, part == 0);
+                lists.sum({live / together, count, length.data() + Index(part) * mr / together,
+                           which.data() + first * mr / together, values.data() + first * mr},
+                          panels, b.data() + first * nr, depth * nr, found.data(), size, part == 0);
+            }
+            CHECK(std::memcmp(sums.data(), found.data(), sums.size() * sizeof(T)) == 0);
+        }
+}
+template <class T> static void lists_of_numbers(const Isa<T>& isa) {
+    for (Index depth : {1, 2, 17, 100}) {
+        check::context = "numbers, depth " + std::to_string(depth);
+        lists_of_nonzeros(isa, isa.tile[static_cast<int>(Pair::dot)], isa.lists,
+                          naive::samples<T>(Pair::dot, depth * isa.mr, 1.0, 1),
+                          naive::samples<T>(Pair::dot, isa.lists.abreast * depth * isa.nr, 1.0, 2), depth);
+    }
+}
+
+// Integers of type A in rows and B in columns: sums are exact, at once or in two parts.
 template <class A, class B, class T> static void integers(const Isa<T>& isa, const IntegerTiles<T>& tiles) {
     const int mr = isa.mr, nr = isa.nr, group = int(sizeof(T) / sizeof(A));
     std::mt19937 random(5);
@@ -237,22 +286,18 @@ template <class A, class B, class T> static void integers(const Isa<T>& isa, con
                                                sizeof(V) == 1 ? std::numeric_limits<V>::max() : 255);
         for (V& value : values) value = V(any(random));
     };
-    for (Index depth : {1, 2, 17, 100})
+    for (Index depth : {1, 2, 17, 100}) {
         for (int rows = 1; rows <= mr; ++rows) {
             check::context = "integers of " + std::to_string(8 * sizeof(A)) + " bits, depth " + std::to_string(depth);
             std::vector<A> a(std::size_t(depth * mr * group));
             std::vector<B> b(std::size_t(depth * nr * group));
             fill(a), fill(b);
             const T *x = reinterpret_cast<const T*>(a.data()), *z = reinterpret_cast<const T*>(b.data());
-            std::vector<std::int32_t> which;
-            for (Index k = 0; k < depth; ++k) which.push_back(std::int32_t(k));
-            std::vector<T> sums(std::size_t(mr * nr)), halves(sums), listed(sums);
+            std::vector<T> sums(std::size_t(mr * nr)), halves(sums);
             const Index half = depth / 2;
             tiles.tile(rows, depth, x, z, sums.data(), true);
             tiles.tile(rows, half, x, z, halves.data(), true);
             tiles.tile(rows, depth - half, x + half * mr, z + half * nr, halves.data(), false);
-            tiles.listed(half, which.data(), x, z, listed.data(), true);
-            tiles.listed(depth - half, which.data() + half, x + half * mr, z, listed.data(), false);
             for (int i = 0; i < rows; ++i)
                 for (int j = 0; j < nr; ++j) {
                     std::int32_t expected = 0;
@@ -260,13 +305,20 @@ template <class A, class B, class T> static void integers(const Isa<T>& isa, con
                         for (int g = 0; g < group; ++g)
                             expected += std::int32_t(a[std::size_t((k * mr + i) * group + g)]) *
                                         std::int32_t(b[std::size_t((k * nr + j) * group + g)]);
-                    for (const auto& found : {sums, halves, listed}) {
+                    for (const auto& found : {sums, halves}) {
                         std::int32_t parts[sizeof(T) / 4];
                         std::memcpy(parts, &found[std::size_t(i * nr + j)], sizeof parts);
                         CHECK(std::accumulate(parts, parts + sizeof(T) / 4, 0) == expected);
                     }
                 }
         }
+        std::vector<T> x(std::size_t(depth * mr)), z(std::size_t(tiles.lists.abreast * depth * nr));
+        std::vector<A> a(x.size() * group);
+        std::vector<B> b(z.size() * group);
+        fill(a), fill(b);
+        std::memcpy(x.data(), a.data(), a.size() * sizeof(A)), std::memcpy(z.data(), b.data(), b.size() * sizeof(B));
+        lists_of_nonzeros(isa, tiles.tile, tiles.lists, x, z, depth);
+    }
 }
 
 template <class T> static void all(const char* name, const Isa<T>& isa, const IntegerTiles<T>* bytes) {
@@ -274,6 +326,7 @@ template <class T> static void all(const char* name, const Isa<T>& isa, const In
     const int before = check::failures;
     tiles(isa);
     squares_and_distances(isa);
+    lists_of_numbers(isa);
     integers<std::int16_t, std::int16_t>(isa, isa.words);
     if (bytes) integers<std::uint8_t, std::int8_t>(isa, *bytes);
     direct_differences(isa);
