@@ -33,6 +33,16 @@ def test_a_kernel_by_name_as_object_as_function_and_as_matrix(cls):
 
 
 @pytest.mark.parametrize("cls", MACHINES)
+def test_a_kernel_that_is_set_after_the_fit_does_not_touch_what_was_fitted(cls):
+    machine, X, y, function = small(cls)
+    kernels = ["rbf", Gaussian(2.0), lambda A, B: A @ B.T]
+    for fitted in kernels:
+        expected = values(machine.set_params(kernel=fitted).fit(X, y), function, X)
+        for other in kernels:
+            np.testing.assert_array_equal(values(machine.set_params(kernel=other), function, X), expected)
+
+
+@pytest.mark.parametrize("cls", MACHINES)
 def test_float32_is_kept_and_sparse_agrees(cls):
     machine, X, y, function = small(cls)
     expected = values(machine.set_params(tol=1e-5).fit(X, y), function, X)

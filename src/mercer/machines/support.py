@@ -185,10 +185,11 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _opened(self, X: Any) -> tuple[Kernel, Samples]:
         """The kernel that the parameters name, and X as its samples."""
+        self._function = self._X_fit = None
         if isinstance(self.kernel, Kernel):
             return self.kernel, self.kernel.samples(self._validated(X, reset=True))
         if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
-            self._X_fit = X
+            self._function, self._X_fit = self.kernel, X
             known = Similarities(self._matrix(X, _num_samples(X)))
             if not known.symmetric:
                 raise ValueError("the kernel function must be symmetric, but f(X, X) and its transpose differ")
@@ -210,7 +211,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _matrix(self, X: Any, columns: int) -> Array:
         """The values of a user's function between X and the training data, which are so many."""
-        K = self.kernel(X, self._X_fit)
+        K = self._function(X, self._X_fit)
         K = np.asarray(dense(K))
         K = K if K.dtype in FLOATS else K.astype(np.float64)
         expected = len(X) if type(X) is np.ndarray else _num_samples(X), columns
@@ -228,10 +229,10 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         """New data as samples of the fitted kernel."""
         if not hasattr(self, "_expansion"):
             check_is_fitted(self)
+        if self._function is not None:
+            return Similarities(self._matrix(X, self.shape_fit_[0]))
         if isinstance(self.kernel, Kernel):
             return self.kernel_.samples(self._validated(X, reset=False))
-        if callable(self.kernel):
-            return Similarities(self._matrix(X, self.shape_fit_[0]))
         X = self._validated(X, reset=False)
         if sp.issparse(self.support_vectors_):
             X = X if sp.issparse(X) else sp.csr_array(X)
