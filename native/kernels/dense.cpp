@@ -182,8 +182,8 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q) starts at
-    // (q * row panels + p) * mr * nr; or all of them in one place, if none is needed again. A finished tile is written
-    // out at once, while the next is summed.
+    // (q * row panels + p) * mr * nr; or those of a row panel side by side, always in the same place, if none is needed
+    // again. Finished tiles are written out at once, while the next are summed.
     void compute(const Strip<T>& rows, Chosen which, Index base, Index j1, const Target& target) const {
         poll(); // the first row of blocks may touch all of a new matrix, which takes seconds
         const int mr = isa_.mr, nr = isa_.nr;
@@ -331,19 +331,15 @@ template <class T> class DensePairs final : public Pairs<T> {
     const T* packed_distances(const Strip<T>& rows, const Columns<T>& z, Index p, Index q, int i) const {
         const Index mr = isa_.mr, nr = isa_.nr, whole = packing_.depth();
         const Index row_panels = ceil_div(rows.count, mr);
-        const Index together = packing_.lists().rows, lists = mr / together;
-        const Index* length = rows.length.data() + p * lists;
+        const Index* length = rows.length.data() + p; // a list is all rows of a panel, as there are no integers here
         T* near = scratch<T>().originals.reserve(std::size_t(nr + packing_.chunk() * mr));
         T* row = near + nr; // with zeros where they were left out; one in mr places counts
-        for (Index k = 0; k < whole; k += packing_.chunk(), length += row_panels * lists) {
-            const Index depth = std::min(packing_.chunk(), whole - k), at = (k * row_panels + p * depth) * mr;
-            const T* a = rows.panels.data() + at + i;
-            if (length[0] >= 0) {
-                const Index list = at + i / together * together * depth;
-                const T* values = rows.panels.data() + list + i % together;
+        for (Index k = 0; k < whole; k += packing_.chunk(), length += row_panels) {
+            const Index depth = std::min(packing_.chunk(), whole - k), at = k * row_panels + p * depth;
+            const T* a = rows.panels.data() + at * mr + i;
+            if (*length >= 0) {
                 for (Index c = 0; c < depth; ++c) row[c * mr] = T(0);
-                for (Index c = 0; c < length[i / together]; ++c)
-                    row[rows.which[std::size_t(list / together + c)] * mr] = values[c * together];
+                for (Index c = 0; c < *length; ++c) row[rows.which[std::size_t(at + c)] * mr] = a[c * mr];
                 a = row;
             }
             isa_.tile[static_cast<int>(Pair::squared_direct)](1, depth, a, panel(z, q) + k * nr, near, k == 0);

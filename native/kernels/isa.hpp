@@ -28,7 +28,7 @@ template <class T> using Tile = void (*)(int rows, std::ptrdiff_t depth, const T
 // their values[l][depth][rows].
 template <class T> struct Nonzeros {
     std::ptrdiff_t lists, depth;
-    const std::ptrdiff_t* length;
+    const std::int64_t* length;
     const std::uint16_t* which;
     const T* values;
 };

@@ -13,10 +13,11 @@ namespace mercer {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr Index kPlaces = 132;    // of a chunk of integers: the column panels of a list fit into the first-level cache
+constexpr Index kPlaces = 132;    // of a chunk of integers: what lists read of column panels fits the first-level cache
 constexpr Index kTransposed = 32; // coordinates of all samples of a panel at a time
 
-// Lists take a load for every product, panels one for several: they are worth it up to this part of all coordinates.
+// Lists are worth it up to this part of all coordinates: measured, a product of a list takes 1.1 (numbers) to 1.25
+// (integers, which take a load each) times as long as one of a panel.
 constexpr double kSparse = 0.8;
 constexpr Index kFewest = 8; // coordinates
 
@@ -177,10 +178,12 @@ bool Packing<T>::list(Index depth, Index live, const T* panel, T* values, std::u
         }
         length[l] = kept;
         total += kept * together;
+        if (double(total) > kSparse * double(live * depth)) {
+            length[0] = -1;
+            return false;
+        }
     }
-    if (double(total) <= kSparse * double(live * depth)) return true;
-    length[0] = -1;
-    return false;
+    return true;
 }
 
 // Finds places for the rows such that those of a list are zero in the same coordinates, as far as 64 of these tell; a

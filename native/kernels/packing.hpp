@@ -1,8 +1,8 @@
 // Samples packed for the tiles of dense.cpp: panels of a few samples each, coordinate by coordinate side by side, moved
 // and scaled by the frame on the way, or as integers where the data lie on a grid.
 //
-// Rows of which many coordinates are zero are lists of the others, a row or two together that are zero in the same
-// places: images, counts and categories cost a part of their width.
+// Rows of which many coordinates are zero are lists of the others, of one row or of as many as a panel has, put
+// together such that they are zero in the same places: images, counts and categories cost a part of their width.
 #pragma once
 
 #include "kernels/formula.hpp"
@@ -33,8 +33,8 @@ template <class T> struct Strip {
     T* largest = nullptr;             // of the squares, per panel
     std::vector<Index> order;         // the row at each place
     std::vector<std::uint16_t> which; // the coordinates of lists within their chunk ...
-    std::vector<Index> length;        // ... and how many they are, [chunk][panel][list], -1 if the panel is none
-    bool zeros = false;               // whether there are lists
+    std::vector<Index> length; // ... and how many they are, [chunk][panel][list]; the first is -1 if the panel is none
+    bool zeros = false;        // whether there are lists
 };
 
 // What stands in a panel in the place of one T: a number, or as many integers of a grid as fit, of 16 or 8 bits. Bytes

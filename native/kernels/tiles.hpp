@@ -82,8 +82,7 @@ template <class T> struct Numbers {
 };
 
 // Lists of R rows, and P panels. Fewer rows have fewer coordinates in which some of them are not zero, but a number of
-// a column is loaded for fewer products: with integers, which take two instructions each, one row is best; with
-// numbers, as many as a tile has.
+// a column is loaded for fewer products: with integers one row is best, with numbers as many as a tile has.
 template <class T, class Products, int R, int P> void sum_list(std::ptrdiff_t count, const std::uint16_t* which,
                                                                const T* values, const T* b, std::ptrdiff_t stride,
                                                                T* acc, std::ptrdiff_t acc_stride, bool first) {

@@ -148,10 +148,10 @@ template <class T> static void memory_and_frame() {
 // whoever is in them, and nothing beyond rounding against the naive sums.
 // Whole numbers lie on a grid, on both sides of the origin or on one.
 enum class Numbers { any, whole, positive };
-template <class T> static void zeros_are_left_out(Pair pair, double origin, Numbers numbers) {
+template <class T> static void zeros_are_left_out(Pair pair, double origin, Numbers numbers, Index d) {
     const bool bytes = numbers != Numbers::any;
     check::context = std::string(instruction_set().name) + " zeros of " + naive::name(pair);
-    const Index n = 301, d = 150;
+    const Index n = 301;
     auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 11);
     for (Index i = 0; i < n; ++i)
         for (Index k = 0; k < d; ++k) {
@@ -235,10 +235,12 @@ template <class T> static void all() {
     for (double rate : {1e-4, 0.5, 20.0})
         for (bool outlier : {false, true}) distances_after_cancellation<T>(rate, outlier);
     memory_and_frame<T>();
-    zeros_are_left_out<T>(Pair::dot, 0, Numbers::any);
-    for (double origin : {0.0, -3.0})
-        for (Numbers numbers : {Numbers::any, Numbers::whole, Numbers::positive})
-            zeros_are_left_out<T>(Pair::squared_distance, origin, numbers);
+    for (Index d : {150, 1100}) { // the integers of a row are one chunk, or several
+        zeros_are_left_out<T>(Pair::dot, 0, Numbers::any, d);
+        for (double origin : {0.0, -3.0})
+            for (Numbers numbers : {Numbers::any, Numbers::whole, Numbers::positive})
+                zeros_are_left_out<T>(Pair::squared_distance, origin, numbers, d);
+    }
 }
 
 int main() {

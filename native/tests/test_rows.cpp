@@ -46,6 +46,32 @@ template <class T> static void kept_once_that_is_cheaper() {
     }
 }
 
+// A block among some columns, in any order: of rows that are kept, of none, or of both, it is that of the whole matrix.
+template <class T> static void blocks_among_columns() {
+    const Index n = 90, d = 700, stride = 70;
+    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+    const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
+    CHECK(gram->cost() > kGather);
+    const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
+    Rows<T> rows(*gram, example.problem(), nullptr, std::size_t(n * n) * 16);
+    std::vector<T> whole(std::size_t(n * n));
+    rows.whole(whole.data(), n);
+    std::vector<Index> columns;
+    for (Index c = 0; c < 67; ++c) columns.push_back((c * 37 + 11) % n);
+    std::vector<double> f(std::size_t(n), 0.0);
+    for (Index known : {0, 1, 33, 66, 67}) {
+        check::context = std::to_string(known) + " rows kept";
+        for (Index c = 0; c < known; ++c) rows.update({columns[std::size_t(c * 5 % 67)]}, {1.0}, f.data());
+        CHECK(rows.computed() == known);
+        std::vector<T> out(std::size_t(stride * stride), T(-7));
+        rows.square(columns, out.data(), stride);
+        for (Index r = 0; r < 67; ++r)
+            for (Index c = 0; c < 67; ++c)
+                CHECK(out[std::size_t(r * stride + c)] ==
+                      whole[std::size_t(columns[std::size_t(r)] * n + columns[std::size_t(c)])]);
+    }
+}
+
 // A sample that is asked for twice has its row twice.
 static void asked_for_twice() {
     check::context = "twice";
@@ -66,6 +92,8 @@ int main() {
     transposed<double>();
     kept_once_that_is_cheaper<float>();
     kept_once_that_is_cheaper<double>();
+    blocks_among_columns<float>();
+    blocks_among_columns<double>();
     asked_for_twice();
     return check::finish();
 }

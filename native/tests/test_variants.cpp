@@ -247,7 +247,8 @@ template <class T> static void lists_of_nonzeros(const Isa<T>& isa, const Tile<T
             length.push_back(0);
             for (Index k = first; k < last; ++k) {
                 const T* from = a.data() + k * mr + l * together;
-                if (std::all_of(from, from + together, [](T v) { return v == T(0); })) continue;
+                const std::vector<T> zeros(static_cast<std::size_t>(together), T(0));
+                if (std::memcmp(from, zeros.data(), zeros.size() * sizeof(T)) == 0) continue;
                 which[std::size_t(list + length.back())] = std::uint16_t(k - first);
                 std::copy_n(from, together, values.data() + (list + length.back()++) * together);
             }
