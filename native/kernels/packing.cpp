@@ -207,8 +207,9 @@ template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen whic
             bits[std::size_t(r)] |= std::uint64_t(!zero) << b;
         }
         total += std::popcount(bits[std::size_t(r)]);
+        // The first few rows tell enough, if they have few zeros.
+        if ((r == 4 * isa_.mr || r + 1 == count) && double(total) > kSparse * double(seen * (r + 1))) return false;
     }
-    if (double(total) > kSparse * double(seen * count)) return false;
     group(bits, lists().rows, strip.order);
     return true;
 }
