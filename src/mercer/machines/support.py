@@ -185,7 +185,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _opened(self, X: Any) -> tuple[Kernel, Samples]:
         """The kernel that the parameters name, and X as its samples."""
-        self._function = self._X_fit = None
+        self._function: Any = None
+        self._X_fit = None
         if isinstance(self.kernel, Kernel):
             return self.kernel, self.kernel.samples(self._validated(X, reset=True))
         if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
