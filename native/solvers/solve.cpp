@@ -196,6 +196,8 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         make_feasible(task.problem, task.total, task.a);
         work += double(task.problem.count) * double(task.problem.count);
     }
+    // To wake another thread takes longer than to solve what is tiny in all.
+    const Alone on_this_thread(work <= double(kTiny) * double(kTiny));
     // A problem that is much of the work gets all threads; the others one each. (The number of threads must not
     // matter.)
     constexpr double kMuch = 4;
@@ -211,15 +213,13 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
     std::vector<const Problem*> problems;
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
     const Shares shares(matrices, problems, settings);
-    const auto solve_next = [&](long k) {
-        const std::size_t i = together[std::size_t(k)];
-        solve_one(matrices, shares.shared, tasks[i], shares.own, Index(i));
-    };
-    // To wake another thread takes longer than to solve what is tiny in all.
-    if (work <= double(kTiny) * double(kTiny))
-        for (std::size_t k = 0; k < together.size(); ++k) solve_next(long(k));
-    else
-        parallel(long(together.size()), solve_next, shares.threads);
+    parallel(
+        long(together.size()),
+        [&](long k) {
+            const std::size_t i = together[std::size_t(k)];
+            solve_one(matrices, shares.shared, tasks[i], shares.own, Index(i));
+        },
+        shares.threads);
 }
 
 } // namespace mercer

@@ -143,10 +143,11 @@ static void threads_do_not_change_anything() {
         for (bool primal : {false, true})
             for (std::size_t outputs : {1, 4}) {
                 const linear::Problem p = problem_of(data, kind);
+                const linear::Options options{primal, 1e-4, 100000, 3};
                 set_thread_count(1);
-                const auto one = solved(data.dense(), p, primal, outputs);
+                const auto one = solved(data.dense(), p, options, outputs);
                 set_thread_count(3);
-                const auto three = solved(data.dense(), p, primal, outputs);
+                const auto three = solved(data.dense(), p, options, outputs);
                 CHECK(one.weights == three.weights);
                 CHECK(one.primal == three.primal && one.violation == three.violation);
             }

@@ -1,4 +1,5 @@
-// The pool: every task once, exceptions, nesting, counts, the interrupt hook, and tasks that ask it themselves.
+// The pool: every task once, exceptions, nesting, work alone, counts, the interrupt hook, and tasks that ask it
+// themselves.
 #include "check.hpp"
 #include "threads/pool.hpp"
 
@@ -72,6 +73,53 @@ static void several_threads_may_call_it_at_once() {
         });
     for (auto& caller : callers) caller.join();
     CHECK(total == 5 * 200 * 190);
+}
+
+// Whoever is alone calls no other thread, but may be stopped as ever; others, and it itself later, are not alone.
+static void alone_means_on_this_thread() {
+    using namespace std::chrono_literals;
+    set_thread_count(2);
+    const auto elsewhere = [] {
+        const auto caller = std::this_thread::get_id();
+        std::atomic<int> count{0};
+        parallel(100, [&](long) {
+            if (std::this_thread::get_id() != caller) ++count;
+            std::this_thread::sleep_for(1ms);
+        });
+        return count > 0;
+    };
+    CHECK(elsewhere());
+    {
+        const Alone outer;
+        CHECK(!elsewhere());
+        {
+            const Alone inner(false);
+            CHECK(!elsewhere());
+        }
+        CHECK(!elsewhere());
+        bool helped = false;
+        std::thread other([&] { helped = elsewhere(); });
+        other.join();
+        CHECK(helped);
+        CHECK_THROWS(std::domain_error, parallel(2, [](long) { throw std::domain_error("alone"); }));
+        set_interrupt_hook([] { return true; });
+        CHECK_THROWS(Interrupted, elsewhere());
+        set_interrupt_hook(nullptr);
+    }
+    const Alone not_really(false);
+    CHECK(elsewhere());
+}
+
+// Helpers are found asleep as well as awake.
+static void work_comes_after_a_while() {
+    using namespace std::chrono_literals;
+    set_thread_count(3);
+    std::atomic<long> total{0};
+    for (int round = 0; round < 200; ++round) {
+        parallel(5, [&](long i) { total += i; });
+        std::this_thread::sleep_for(std::chrono::microseconds(round));
+    }
+    CHECK(total == 200 * 10);
 }
 
 static void the_count_is_kept_and_checked() {
@@ -204,6 +252,8 @@ int main() {
     an_exception_comes_back_and_the_pool_goes_on();
     calls_nest();
     several_threads_may_call_it_at_once();
+    alone_means_on_this_thread();
+    work_comes_after_a_while();
     the_count_is_kept_and_checked();
     the_interrupt_hook_stops_the_work();
     a_waiting_caller_is_asked_too();

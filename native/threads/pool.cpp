@@ -25,6 +25,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollEvery = std::chrono::milliseconds(50);
 
+// A thread that is out of work looks for more so long before it sleeps: to be woken takes about as long, and costs
+// whoever wakes it some of that.
+constexpr auto kAwake = std::chrono::microseconds(50);
+
+void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Waits until there is an end of it, but not for long.
+template <class F> void look_for(F over) {
+    for (const auto until = Clock::now() + kAwake; !over() && Clock::now() < until;)
+        for (int i = 0; i < 16; ++i) pause();
+}
+
 int default_thread_count() {
     if (const char* text = std::getenv("OMP_NUM_THREADS")) {
         int wanted = std::atoi(text);
@@ -72,6 +90,7 @@ thread_local bool nested = false;
 thread_local const Job* current = nullptr;
 thread_local bool worker = false;
 thread_local Clock::time_point asked{};
+thread_local bool alone = false;
 
 class Pool {
   public:
@@ -86,7 +105,7 @@ class Pool {
         };
         // A nested or concurrent call runs on its own thread alone.
         if (nested) return job.work([] {});
-        if (threads < 2 || job.count < 2) return job.work(poll);
+        if (alone || threads < 2 || job.count < 2) return job.work(poll);
         std::unique_lock busy(busy_, std::try_to_lock);
         if (!busy) return job.work(poll);
         struct Mark {
@@ -100,20 +119,27 @@ class Pool {
             }
         } mark(&job);
         int helpers = static_cast<int>(std::min<long>(threads, job.count)) - 1;
+        bool asleep;
         {
             std::lock_guard lock(mutex_);
             while (static_cast<int>(workers_.size()) < helpers)
-                workers_.emplace_back(&Pool::loop, this, static_cast<int>(workers_.size()), round_);
+                workers_.emplace_back(&Pool::loop, this, static_cast<int>(workers_.size()), round_.load());
             job_ = &job;
             helpers_ = helpers;
             ++round_;
+            asleep = asleep_ > 0;
         }
-        wake_.notify_all();
+        if (asleep) wake_.notify_all();
         job.work(poll);
         // Helpers that have begun are waited for; one that wakes too late finds no job. To wake takes longer than a
         // small job.
+        {
+            std::lock_guard lock(mutex_);
+            job_ = nullptr;
+        }
+        look_for([&] { return inside_ == 0; });
+        if (inside_ == 0) return;
         std::unique_lock lock(mutex_);
-        job_ = nullptr;
         while (inside_ > 0) {
             done_.wait_for(lock, kPollEvery);
             if (inside_ > 0 && !job.stop) {
@@ -143,9 +169,12 @@ class Pool {
         nested = worker = true;
         for (;;) {
             Job* job;
+            look_for([&] { return round_ != seen; });
             {
                 std::unique_lock lock(mutex_);
+                ++asleep_;
                 wake_.wait(lock, [&] { return round_ != seen; });
+                --asleep_;
                 seen = round_;
                 if (quit_) return;
                 if (!job_ || number >= helpers_) continue;
@@ -169,8 +198,10 @@ class Pool {
     std::vector<std::thread> workers_;
     Job* job_ = nullptr;
     int helpers_ = 0;
-    int inside_ = 0;
-    long round_ = 0;
+    int asleep_ = 0;
+    // Written by whoever holds the mutex.
+    std::atomic<int> inside_ = 0;
+    std::atomic<long> round_ = 0;
     bool quit_ = false;
 };
 
@@ -210,6 +241,9 @@ void set_thread_count(int count) {
 }
 
 void set_interrupt_hook(std::function<bool()> hook) { g_interrupted = std::move(hook); }
+
+Alone::Alone(bool really) : before_(std::exchange(alone, alone || really)) {}
+Alone::~Alone() { alone = before_; }
 
 void poll() {
     if (current && current->stop) throw Interrupted();

@@ -17,6 +17,17 @@ struct Interrupted : std::runtime_error {
 // thrown by a task is thrown again here, and the tasks not yet begun are dropped. At most `most` threads take part.
 void parallel(long count, const std::function<void(long)>& task, int most = std::numeric_limits<int>::max());
 
+// While one lives, its thread does alone what it starts: for work that is done before another thread would be awake.
+class Alone {
+  public:
+    explicit Alone(bool really = true);
+    ~Alone();
+    Alone(const Alone&) = delete;
+
+  private:
+    bool before_;
+};
+
 // For long tasks: throws Interrupted if the work this thread takes part in should stop. Costs next to nothing.
 void poll();
 
