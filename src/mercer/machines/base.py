@@ -7,13 +7,14 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
 from mercer.kernels import Kernel, Precomputed, named_kernel
@@ -22,6 +23,8 @@ from mercer.samples import Samples
 
 #: The numbers that our door takes as they are.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+#: Parameters of these types are what they are for ever.
+PLAIN = {bool, int, float, str, type(None)}
 
 
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -38,6 +41,19 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _get_param_names(cls) -> list[str]:
         names: list[str] = super()._get_param_names()
         return names
+
+    def _validate_params(self) -> None:
+        values = [getattr(self, name) for name in self._get_param_names()]
+        if all(type(value) in PLAIN for value in values):
+            self._accept(*values)
+        else:
+            super()._validate_params()
+
+    @classmethod
+    @lru_cache(maxsize=128, typed=True)  # to check them again would take a tenth of a small fit
+    def _accept(cls, *values: Any) -> None:
+        given = dict(zip(cls._get_param_names(), values, strict=True))
+        validate_parameter_constraints(cls._parameter_constraints, given, caller_name=cls.__name__)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         parameters: dict[str, Any] = super().get_params(deep)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, deprecated
@@ -51,8 +51,12 @@ class SupportClassifier(LabelledMachine):
         "strategy": [StrOptions({"ovr", "ovo"})],
     }
 
-    def _problem(self, sign: Vector, weight: Vector, cost: Vector, sample: Positions | None) -> Problem:
-        """The problem of two classes; ``cost`` is the weight of each sample times that of its class."""
+    def _costs(self, training: Training) -> Vector:
+        """What an error of each sample costs."""
+        return training.weight
+
+    def _problem(self, sign: Vector, cost: Vector, sample: Positions | None) -> Problem:
+        """The problem of two classes, of all samples or of some."""
         raise NotImplementedError
 
     def _margin(self, solution: Solution) -> tuple[float, float]:
@@ -62,14 +66,16 @@ class SupportClassifier(LabelledMachine):
     def _scaled(self, solution: Solution) -> tuple[Vector, float]:
         """Coefficients and bias of the function with margin 1."""
         margin, bias = self._margin(solution)
+        if margin == 1:
+            return solution.coefficients, bias
         with np.errstate(over="ignore"):  # next to no margin: refused as not finite
             return solution.coefficients / margin, float(np.divide(bias, margin))
 
     def _norm(self, problem: Problem, solution: Solution) -> float:
         """|w| of that function, from its dual objective q'a - a'Ka / 2; NaN if an interruption came before that."""
         dual = certificate_of(solution).dual
-        squared = 2 * (float(np.sum(problem.q * solution.coefficients)) - dual) if np.isfinite(dual) else np.nan
-        return float(np.sqrt(np.maximum(squared, 0.0)) / abs(self._margin(solution)[0]))
+        squared = 2 * (float((problem.q * solution.coefficients).sum()) - dual) if math.isfinite(dual) else math.nan
+        return math.sqrt(max(squared, 0.0)) / abs(self._margin(solution)[0])
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -116,27 +122,28 @@ class SupportClassifier(LabelledMachine):
             return [(None, np.where(target == 1, 1.0, -1.0))]
         if not self._by_pairs:
             return [(None, np.where(target == c, 1.0, -1.0)) for c in range(k)]
-        ends = np.searchsorted(target, np.arange(k + 1))  # the samples are sorted by class
-        members = [np.arange(a, b) for a, b in pairwise(ends)]
+        members = [np.arange(of.start, of.stop) for of in self._members(target)]
         ones = [np.ones(len(m)) for m in members]
         return [
             (np.concatenate([members[i], members[j]]), np.concatenate([ones[i], -ones[j]])) for i, j in self._pairs()
         ]
 
-    def _posed(self, training: Training, sign: Vector, sample: Positions | None) -> Problem:
-        weight = training.weight if sample is None else training.weight[sample]
-        if self.class_weight is None:
-            return self._problem(sign, weight, weight, sample)
-        target = training.target if sample is None else training.target[sample]
-        return self._problem(sign, weight, weight * self.class_weight_[target], sample)
+    def _members(self, target: Array) -> list[slice]:
+        """Where the samples of each class are, which for pairs are sorted by class."""
+        ends = np.searchsorted(target, np.arange(len(self.classes_) + 1)).tolist()
+        return [slice(first, last) for first, last in pairwise(ends)]
 
     def _problems(self, training: Training) -> list[Problem]:
-        return [self._posed(training, sign, sample) for sample, sign in self._contests(training.target)]
+        cost = self._costs(training)
+        return [
+            self._problem(sign, cost if sample is None else cost[sample], sample)
+            for sample, sign in self._contests(training.target)
+        ]
 
     def _combined(
         self, training: Training, problems: list[Problem], solutions: list[Solution]
     ) -> tuple[Vector, Vector]:
-        """One column per problem; of pairs LIBSVM's layout: a sample of class c has a column per other class."""
+        """One column per problem; of pairs LIBSVM's layout: j - 1 for class i of the pair (i, j), i for class j."""
         scaled = [self._scaled(solution) for solution in solutions]
         bias = np.array([b for _, b in scaled])
         self._norms = np.array([self._norm(p, s) for p, s in zip(problems, solutions, strict=True)])
@@ -144,8 +151,10 @@ class SupportClassifier(LabelledMachine):
         if not pairs:
             return np.stack([a for a, _ in scaled], axis=1), bias
         coefficients = np.zeros((len(training), len(self.classes_) - 1))
-        for (i, j), problem, (a, _) in zip(pairs, problems, scaled, strict=True):
-            coefficients[problem.sample, column_of(training, problem, i, j)] = a
+        of = self._members(training.target)
+        for (i, j), (a, _) in zip(pairs, scaled, strict=True):
+            firsts = of[i].stop - of[i].start
+            coefficients[of[i], j - 1], coefficients[of[j], i] = a[:firsts], a[firsts:]
         return coefficients, bias
 
     def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
@@ -154,10 +163,8 @@ class SupportClassifier(LabelledMachine):
             return [np.zeros(len(problem)) for problem in problems]
         if not pairs:
             return list(coefficients.T)
-        return [
-            coefficients[problem.sample, column_of(training, problem, i, j)]
-            for (i, j), problem in zip(pairs, problems, strict=True)
-        ]
+        of = self._members(training.target)
+        return [np.concatenate([coefficients[of[i], j - 1], coefficients[of[j], i]]) for i, j in pairs]
 
     def _length(self, f: Expansion, training: Training, spanning: Positions) -> Vector:
         return self._norms if len(self._norms) > 1 else np.asarray(self._norms[0])
@@ -247,7 +254,7 @@ class SupportClassifier(LabelledMachine):
 
     def _held_out(self, training: Training, gram: Gram, contests: Any, fold: Positions) -> list[Vector]:
         """The value of every sample of every contest, from the other folds."""
-        values, tasks, problems = [], [], []
+        values, tasks, problems, cost = [], [], [], self._costs(training)
         for sample, sign in contests:
             rows = np.arange(len(sign)) if sample is None else sample
             values.append(np.zeros(len(sign)))
@@ -256,7 +263,7 @@ class SupportClassifier(LabelledMachine):
                 if len(np.unique(sign[kept])) < 2:
                     values[-1][held] = sign[kept][0] if len(kept) else 0.0
                 elif len(held):
-                    problems.append(self._posed(training, sign[kept], rows[kept]))
+                    problems.append(self._problem(sign[kept], cost[rows[kept]], rows[kept]))
                     tasks.append((values[-1], held, rows[held], rows[kept]))
         with limited(self.n_jobs):
             solutions = self._solver(training).solve(gram, problems, None, training.order)
@@ -308,11 +315,6 @@ class SupportClassifier(LabelledMachine):
     def probB_(self) -> Array:  # noqa: N802
         """The offsets of Platt's sigmoids."""
         return self._probB
-
-
-def column_of(training: Training, problem: Problem, i: int, j: int) -> NDArray[np.int64]:
-    """The column of each coefficient of the pair (i, j) in LIBSVM's layout: j - 1 for class i, i for class j."""
-    return np.where(training.target[problem.sample] == i, j - 1, i)
 
 
 @lru_cache(maxsize=8)

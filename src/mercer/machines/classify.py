@@ -147,8 +147,14 @@ class SVC(SupportClassifier):
         self.warm_start = warm_start
         self.solver = solver
 
-    def _problem(self, sign: Vector, weight: Vector, cost: Vector, sample: Positions | None) -> Problem:
-        return hinge(sign, np.where(cost > 0, np.inf, 0.0) if np.isinf(self.C) else priced(self.C, cost), sample)
+    def _costs(self, training: Training) -> Vector:
+        weight = training.weight
+        if self.class_weight is not None:
+            weight = weight * self.class_weight_[training.target]
+        return np.where(weight > 0, np.inf, 0.0) if np.isinf(self.C) else priced(self.C, weight)
+
+    def _problem(self, sign: Vector, cost: Vector, sample: Positions | None) -> Problem:
+        return hinge(sign, cost, sample)
 
 
 class NuSVC(SupportClassifier):
@@ -250,10 +256,10 @@ class NuSVC(SupportClassifier):
             raise ValueError("specified nu is infeasible")
         return problems
 
-    def _problem(self, sign: Vector, weight: Vector, cost: Vector, sample: Positions | None) -> Problem:
-        positive = weight[sign > 0].sum()
-        most = feasible_nu(weight.sum() - positive, positive)  # of folds; fit itself refuses
-        return nu_hinge(sign, min(self.nu, most), weight, sample)
+    def _problem(self, sign: Vector, cost: Vector, sample: Positions | None) -> Problem:
+        positive = cost[sign > 0].sum()
+        most = feasible_nu(cost.sum() - positive, positive)  # of folds; fit itself refuses
+        return nu_hinge(sign, min(self.nu, most), cost, sample)
 
     def _margin(self, solution: Solution) -> tuple[float, float]:
         positive, negative = solution.bias  # what f lacks to be zero at the margins of the two classes

@@ -120,7 +120,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             raise
         self._refuse_overflow(training, solutions)
         self._keep(X, training, problems, solutions)
-        tell(self, None, "solve", summary([certificate_of(solution) for solution in solutions], float(self.tol)), {})
+        if self.verbose:
+            tell(self, None, "solve", summary(list(map(certificate_of, solutions)), float(self.tol)), {})
         self._warn(solutions)
         self._complete(training, gram)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})

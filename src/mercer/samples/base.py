@@ -113,15 +113,15 @@ def check_names(x: Samples, z: Samples) -> None:
 
 
 def squared_deviations(array: Array, centre: float) -> float:
-    """The sum of (entry - centre)^2 in float64, by parts of the array, which as a whole would be copied twice.
+    """The sum of (entry - centre)^2 in float64, by parts of the array that stay in the processor's caches.
 
     >>> squared_deviations(np.array([[1.0, 3.0]]), 2.0)
     2.0
     """
-    entries = 2**19
+    entries = 2**15
     height = max(1, entries // max(1, array[:1].size))
-    parts = (array[i : i + height] for i in range(0, len(array), height))
-    return sum(float(np.square(np.subtract(part, centre, dtype=np.float64)).sum()) for part in parts)
+    deviations = (np.subtract(array[i : i + height], centre, dtype=np.float64) for i in range(0, len(array), height))
+    return sum(float(np.square(part, out=part).sum()) for part in deviations)
 
 
 def positions(columns: Columns, names: tuple[str, ...] | None, width: int) -> list[int]:

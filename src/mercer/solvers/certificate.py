@@ -6,6 +6,7 @@ It is computed in float64 from the coefficients as they are, whatever the solver
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -91,11 +92,15 @@ def certify(problem: Problem, coefficients: Vector, product: Vector, iterations:
 
 
 class Task:
-    """One output of a problem with the arrays that the core works on: a, and f = K a at the sample of each."""
+    """One output of a problem with the arrays that the core works on: a, and f = K a at the sample of each.
 
-    def __init__(self, problem: Problem, a: Vector, f: Vector | None = None) -> None:
-        self.a = np.array(a, dtype=np.float64, order="C")
-        self.f = np.zeros(len(self.a)) if f is None else np.array(f, dtype=np.float64, order="C")
+    Both are copies, or zero.
+    """
+
+    def __init__(self, problem: Problem, a: Vector | None = None, f: Vector | None = None) -> None:
+        self.a, self.f = (
+            np.zeros(len(problem)) if v is None else np.array(v, dtype=np.float64, order="C") for v in (a, f)
+        )
         group = None if problem.group is None else problem.group.astype(np.uint8)
         sample = None if problem.sample is None else np.ascontiguousarray(problem.sample, dtype=np.int64)
         named = (problem.q, problem.lower, problem.upper, problem.l1, problem.ridge)
@@ -107,7 +112,7 @@ class Task:
         """What the core has certified."""
         task = self.native
         gap = max(task.primal - task.dual, 0.0)
-        converged = bool(task.violation <= tol and np.isfinite(task.dual))  # NaN never counts as converged
+        converged = task.violation <= tol and math.isfinite(task.dual)  # NaN never counts as converged
         certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, converged)
         bias = task.bias or [0.0]
         return Solution(self.a, np.asarray(bias[0] if len(bias) == 1 else bias), certificate)

@@ -149,7 +149,7 @@ def task_of(problem: Problem, start: Vector | None) -> Task:
     if problem.total is None:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
     (one,) = problem.columns()
-    return Task(one, np.zeros(len(one)) if start is None else start)
+    return Task(one, start)
 
 
 def contradicted(dual: float, steps: int, first: str, proof: str = "") -> NotSeparableError:
