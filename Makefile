@@ -21,7 +21,7 @@ test: $(VENV)/installed
 	find native -name '*.?pp' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(NATIVE_TESTS) -B build/native -DMERCER_WERROR=ON > build/native.log || (cat build/native.log; false)
 	$(BIN)/cmake --build build/native
-	$(BIN)/ctest --test-dir build/native --output-on-failure
+	$(BIN)/ctest --test-dir build/native -j 2 --output-on-failure
 	$(BIN)/python -m pytest -n 2
 
 # The tests of the native core under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.

@@ -140,8 +140,8 @@ def test_threads_and_runs_do_not_change_anything(loss, dual, set_threads):
     results = []
     for threads in (1, 2, 5, 2):
         set_threads(threads)
-        results.append(LinearSVC(loss=loss, dual=dual, C=0.01, tol=1e-3).fit(digits, target).coef_)
-        results.append(LinearSVC(loss=loss, dual=dual, C=0.01, tol=1e-3).fit(digits, target == 1).coef_)
+        results.append(LinearSVC(loss=loss, dual=dual, C=0.01, tol=1e-2).fit(digits, target).coef_)
+        results.append(LinearSVC(loss=loss, dual=dual, C=0.01, tol=1e-2).fit(digits, target == 1).coef_)
     for first, second in zip(results[:2] * 3, results[2:], strict=True):
         np.testing.assert_array_equal(first, second)
 
