@@ -58,8 +58,9 @@ static void check_consistent(const Example& example, const Answer& answer, const
 
 // What moved took steps, and these are counted.
 static void check_counted(const Example& example, const Answer& answer) {
+    const auto start = example.start();
     Index moved = 0;
-    for (std::size_t p = 0; p < answer.a.size(); ++p) moved += answer.a[p] != example.start()[p];
+    for (std::size_t p = 0; p < start.size(); ++p) moved += answer.a[p] != start[p];
     CHECK(2 * answer.solved.steps >= moved);
 }
 
