@@ -70,6 +70,9 @@ class Problem:
             raise ValueError("some lower bound exceeds its upper bound")
         if any(v < 0 if type(v) is float else (np.asarray(v) < 0).any() for v in (self.ridge, self.l1)):
             raise ValueError("ridge and l1 must not be negative")
+        self._check_samples()
+
+    def _check_samples(self) -> None:
         if self.sample is not None and self.sample.shape != (len(self),):
             raise ValueError(f"sample must number {len(self)} samples, not have shape {self.sample.shape}")
 
@@ -78,9 +81,10 @@ class Problem:
         return array[:, None] if array.ndim == 1 and self.q.ndim == 2 else array
 
     def _spread(self, value: Any) -> Array:
+        # Several times faster than to broadcast, and there may be thousands of small problems.
+        if type(value) is float:
+            return np.full(self.q.shape, value) if value else np.zeros(self.q.shape)
         array = self._aligned(value)
-        if array.ndim == 0:  # several times faster than to broadcast, and there may be thousands of small problems
-            return np.full(self.q.shape, array)
         return array if array.shape == self.q.shape else np.broadcast_to(array, self.q.shape)
 
     def __len__(self) -> int:
@@ -100,9 +104,7 @@ class Problem:
         """The problems of the single outputs, each with arrays of one entry per coefficient."""
         arrays = {name: self._spread(getattr(self, name)) for name in ("q", "lower", "upper", "l1", "ridge")}
         if self.q.ndim == 1:
-            one = object.__new__(Problem)  # what has been checked is not checked again
-            one.__dict__.update(self.__dict__, **arrays)
-            return [one]
+            return [known(**(self.__dict__ | arrays))]
         return [
             replace(self, **{name: array[:, j] for name, array in arrays.items()})  # type: ignore[arg-type]
             for j in range(self.outputs)
@@ -129,6 +131,14 @@ class Problem:
         return f if self.sample is None else f[self.sample]
 
 
+def known(**fields: Any) -> Problem:
+    """The problem of fields whose bounds are known to be right, in a third of the time that a check takes."""
+    problem = object.__new__(Problem)
+    problem.__dict__.update(fields)
+    problem._check_samples()
+    return problem
+
+
 def squared(y: Vector, alpha: Any, weight: Vector | None = None, *, bias: bool = False) -> Problem:
     """Kernel ridge: minimise sum_i w_i (y_i - f(x_i) - b)^2 + alpha |w|^2; alpha a number or one per column of y.
 
@@ -151,7 +161,7 @@ def hinge(y: Vector, C: Any, sample: NDArray[np.int64] | None = None) -> Problem
     """
     q = np.asarray(y, dtype=np.float64)
     end = q * C
-    return Problem(q=q, lower=np.minimum(end, 0.0), upper=np.maximum(end, 0.0), total=0.0, sample=sample)
+    return known(q=q, lower=np.minimum(end, 0.0), upper=np.maximum(end, 0.0), total=0.0, sample=sample)
 
 
 def squared_hinge(y: Vector, C: Any) -> Problem:

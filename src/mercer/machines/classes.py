@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.gram import Gram
+from mercer.kernels import Precomputed
 from mercer.machines.base import warn_caller
 from mercer.machines.labels import LabelledMachine
 from mercer.machines.probability import coupled, sigmoid
@@ -146,7 +147,8 @@ class SupportClassifier(LabelledMachine):
         """One column per problem; of pairs LIBSVM's layout: j - 1 for class i of the pair (i, j), i for class j."""
         scaled = [self._scaled(solution) for solution in solutions]
         bias = np.array([b for _, b in scaled])
-        self._norms = np.array([self._norm(p, s) for p, s in zip(problems, solutions, strict=True)])
+        if not self._by_pairs or isinstance(training.kernel, Precomputed):  # whose expansion has no samples to ask
+            self._norms = np.array([self._norm(p, s) for p, s in zip(problems, solutions, strict=True)])
         pairs = self._pairs()
         if not pairs:
             return np.stack([a for a, _ in scaled], axis=1), bias
