@@ -144,6 +144,8 @@ def test_weights_that_are_not_positive():
         np.testing.assert_array_equal(machine.coef_, left_out.coef_)
         with pytest.raises(ValueError, match="all samples have zero or negative weights"):
             machine.fit(X, targets, sample_weight=-np.ones(len(y)))
+        with pytest.raises(ValueError, match=r"incompatible shapes: \(0,\) vs"):
+            machine.fit(X, targets, sample_weight=[])
     with pytest.raises(ValueError, match=r"class_weight must be at least 0 for every class, not -1.0 for 0"):
         LinearSVC(class_weight={0: -1.0}).fit(X, y)
 

@@ -183,6 +183,8 @@ def test_wrong_weights_are_refused_and_negative_ones_warn(cls):
     with pytest.raises(ValueError, match="all samples have zero or negative weights"):
         machine.fit(X, y, sample_weight=np.zeros(len(y)))
     weight = np.ones(len(y))
+    even = values(machine.fit(X, y, sample_weight=weight), function, X)
+    np.testing.assert_array_equal(values(machine.fit(X, y, sample_weight=[]), function, X), even)
     weight[::7] = 0
     expected = values(machine.fit(X, y, sample_weight=weight), function, X)
     weight[::14] = -1

@@ -178,7 +178,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         kernel, samples = self._opened(X)
         n = len(samples)
         target = self._targets(y, n)
-        weight = positive_weights(sample_weight, n)
+        weight = positive_weights(sample_weight if np.size(sample_weight) else None, n)  # as scikit-learn's
         place = self._arranged(target, weight)
         dropped = len(place) < n and (kernel.pending or kernel.by_call)
         resolved = kernel.resolve(samples.take(np.sort(place)) if dropped else samples)

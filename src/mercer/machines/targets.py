@@ -54,8 +54,6 @@ def positive_weights(sample_weight: Any, n: int) -> Vector:
     if sample_weight is None:
         return np.ones(n)
     weight = np.asarray(spread(sample_weight, n), dtype=np.float64)
-    if weight.shape == (0,):  # which scikit-learn takes for None
-        return np.ones(n)
     if weight.shape != (n,):
         raise ValueError(
             f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples; each sample needs one weight"
