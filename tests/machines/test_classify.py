@@ -46,6 +46,22 @@ def test_one_against_the_rest_is_decided_by_distance(cls):
     assert cls(strategy="ovr").fit(X[:100], y[:100]).dual_coef_.shape[0] == 1
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e-4, 1.0])
+def test_distances_are_those_of_any_scale(scale):
+    machine = SVC(kernel="linear", strategy="ovr").fit(scale * X, y)
+    distances = machine.expansion_(scale * X) / np.linalg.norm(machine.coef_, axis=1)
+    np.testing.assert_allclose(machine.decision_function(scale * X), distances, rtol=1e-9)
+
+
+def test_where_a_class_has_no_hyperplane_values_are_compared_with_values():
+    same = np.zeros((len(y), 1))
+    same[y == 0] = 1  # nothing tells the other two apart
+    machine = SVC(kernel="linear", strategy="ovr", tol=1e-10).fit(same, np.where(y == 0, 0, 1 + np.arange(len(y)) % 4))
+    assert (machine.coef_ == 0).any()
+    assert (machine.coef_ != 0).any()
+    np.testing.assert_array_equal(machine.decision_function(same), machine.expansion_(same))
+
+
 @pytest.mark.filterwarnings("ignore:.*probability:FutureWarning")
 @pytest.mark.parametrize("parameters", [dict(decision_function_shape="ovo"), dict(probability=True)])
 def test_one_against_the_rest_has_no_pairs(parameters):

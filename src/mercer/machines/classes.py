@@ -22,7 +22,7 @@ from mercer.kernels import Precomputed
 from mercer.machines.base import warn_caller
 from mercer.machines.labels import LabelledMachine
 from mercer.machines.probability import coupled, sigmoid
-from mercer.machines.training import Positions, Training, certificate_of
+from mercer.machines.training import Positions, Training
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -72,11 +72,9 @@ class SupportClassifier(LabelledMachine):
         with np.errstate(over="ignore"):  # next to no margin: refused as not finite
             return solution.coefficients / margin, float(np.divide(bias, margin))
 
-    def _norm(self, problem: Problem, solution: Solution) -> float:
-        """|w| of that function, from its dual objective q'a - a'Ka / 2; NaN if an interruption came before that."""
-        dual = certificate_of(solution).dual
-        squared = 2 * (float((problem.q * solution.coefficients).sum()) - dual) if math.isfinite(dual) else math.nan
-        return math.sqrt(max(squared, 0.0)) / abs(self._margin(solution)[0])
+    def _norm(self, solution: Solution) -> float:
+        """|w| of that function; NaN if an interruption came before it was known."""
+        return math.sqrt(max(solution.squared_norm, 0.0)) / abs(self._margin(solution)[0])
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -148,7 +146,7 @@ class SupportClassifier(LabelledMachine):
         scaled = [self._scaled(solution) for solution in solutions]
         bias = np.array([b for _, b in scaled])
         if not self._by_pairs or isinstance(training.kernel, Precomputed):  # whose expansion has no samples to ask
-            self._norms = np.array([self._norm(p, s) for p, s in zip(problems, solutions, strict=True)])
+            self._norms = np.array([self._norm(solution) for solution in solutions])
         pairs = self._pairs()
         if not pairs:
             return np.stack([a for a, _ in scaled], axis=1), bias
@@ -207,13 +205,13 @@ class SupportClassifier(LabelledMachine):
 
         Of two classes: f, positive for the second. Of more: the values of all pairs if ``decision_function_shape`` is
         "ovo", each positive for the pair's first class; else the votes of each class plus a bounded sum of its values;
-        with ``strategy="ovr"`` the distance f / |w| to each class's hyperplane.
+        with ``strategy="ovr"`` the distance f / |w| to each class's hyperplane, or f if some class has none (w = 0).
         """
         values = self._values(X)
         if values.ndim == 1:
             return values
         if not self._by_pairs:
-            return np.asarray(values / np.where(self._norms > 0, self._norms, 1.0))
+            return np.asarray(values / self._norms) if (self._norms > 0).all() else values
         if self.decision_function_shape == "ovo":
             return values
         k = len(self.classes_)

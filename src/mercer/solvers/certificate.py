@@ -7,7 +7,7 @@ It is computed in float64 from the coefficients as they are, whatever the solver
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -53,6 +53,8 @@ UNKNOWN = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
 class Solution:
     """Coefficients and bias with their certificate; with several outputs, a column, a bias and a certificate each.
 
+    ``squared_norm`` is |w|² = a'Ka of one output, where its solver knows it.
+
     >>> import numpy as np
     >>> from mercer.kernels import Linear
     >>> from mercer.problem import squared
@@ -65,6 +67,7 @@ class Solution:
     coefficients: Vector
     bias: Vector
     certificate: Certificate | tuple[Certificate, ...]
+    squared_norm: float = field(default=math.nan, kw_only=True)
 
 
 def certify(problem: Problem, coefficients: Vector, product: Vector, iterations: int, tol: float) -> Solution:
@@ -86,7 +89,7 @@ def certify(problem: Problem, coefficients: Vector, product: Vector, iterations:
         task.native.certify()
     judged = [task.solution(iterations, tol) for task in tasks]
     if problem.q.ndim == 1:
-        return Solution(coefficients, judged[0].bias, judged[0].certificate)
+        return replace(judged[0], coefficients=coefficients)
     bias = np.array([one.bias for one in judged])
     return Solution(coefficients, bias, tuple(cast(Certificate, one.certificate) for one in judged))
 
@@ -115,4 +118,5 @@ class Task:
         converged = task.violation <= tol and math.isfinite(task.dual)  # NaN never counts as converged
         certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, converged)
         bias = task.bias or [0.0]
-        return Solution(self.a, np.asarray(bias[0] if len(bias) == 1 else bias), certificate)
+        one_or_two = np.asarray(bias[0] if len(bias) == 1 else bias)
+        return Solution(self.a, one_or_two, certificate, squared_norm=float(self.a @ self.f))
