@@ -55,7 +55,9 @@ const std::vector<Index>& Selection::next(const Problem& problem, const double* 
     for (Index p : before)
         if (free(p)) take(p);
     for (Index p : before) take(p);
-    return chosen_;
+    working_ = chosen_;
+    std::sort(working_.begin(), working_.end());
+    return working_;
 }
 
 } // namespace mercer

@@ -39,11 +39,13 @@ struct Slopes {
 
 class Selection {
   public:
-    // The next working set, of at most `size` coefficients.
+    // The next working set, of at most `size` coefficients, in ascending order: rows that are kept are read from front
+    // to back.
     const std::vector<Index>& next(const Problem& problem, const double* a, const Slopes& slopes, Index size);
 
   private:
     std::vector<Index> chosen_; // the newest first
+    std::vector<Index> working_;
     std::vector<std::uint8_t> taken_;
 };
 
