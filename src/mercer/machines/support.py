@@ -178,7 +178,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         kernel, samples = self._opened(X)
         n = len(samples)
         target = self._targets(y, n)
-        weight = positive_weights(sample_weight if np.size(sample_weight) else None, n)  # as scikit-learn's
+        none = np.asarray(sample_weight).size == 0  # which scikit-learn takes for no weights
+        weight = positive_weights(None if none else sample_weight, n)
         place = self._arranged(target, weight)
         dropped = len(place) < n and (kernel.pending or kernel.by_call)
         resolved = kernel.resolve(samples.take(np.sort(place)) if dropped else samples)
