@@ -55,7 +55,7 @@ def test_distances_are_those_of_any_scale(scale):
 
 def test_where_a_class_has_no_hyperplane_values_are_compared_with_values():
     same = np.zeros((len(y), 1))
-    same[y == 0] = 1  # nothing tells the other two apart
+    same[y == 0] = 1  # nothing tells the others apart
     machine = SVC(kernel="linear", strategy="ovr", tol=1e-10).fit(same, np.where(y == 0, 0, 1 + np.arange(len(y)) % 4))
     assert (machine.coef_ == 0).any()
     assert (machine.coef_ != 0).any()
