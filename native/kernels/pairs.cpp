@@ -13,7 +13,7 @@ namespace mercer {
 constexpr Index kGrains = 2;
 
 template <class T> Index Pairs<T>::height(Index columns) const {
-    return std::max<Index>(1, (Index(1) << 20) / std::max<Index>(1, columns));
+    return std::max<Index>(4, (Index(1) << 20) / std::max<Index>(1, columns));
 }
 
 template <class T> void Pairs<T>::prepare(const Index*, Index, std::unique_ptr<Ready>&) const {}

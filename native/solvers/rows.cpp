@@ -267,8 +267,8 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
     }
 }
 
-// The rows are added in the order in which they moved, a batch at a time, whether they are kept or computed: so the sum
-// does not depend on the memory there is.
+// The rows are added in the order in which they moved, whether they are kept or computed, in batches of multiples of
+// kAccumulated: so the sum depends neither on the memory there is nor on the number of threads.
 template <class T> void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
     ++round_;
     std::vector<Index> missing;
@@ -295,22 +295,33 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
             pieces.push_back({first, last, range.shift});
             first = last;
         }
-    // A few batches at a time are made ready for all pieces. Their height, and so the order of the sums, must not
-    // depend on the number of threads: it is that of the widest pieces there can be.
+    // A few batches at a time are made ready for all pieces, each of as many rows as bring what is missing to an equal
+    // share, of the height that goes with the widest pieces there can be.
     const Index height = pairs.height(width_for(1)), count = Index(moved.size());
+    Index done = 0, left = Index(missing.size());
     batches_.resize(kTogether);
-    for (Index done = 0; done < count; done += kTogether * height) {
-        const Index batches = std::min(kTogether, (count - done + height - 1) / height);
+    while (done < count) {
+        Index batches = 0;
+        for (; batches < kTogether && done < count; ++batches) {
+            Batch& batch = batches_[std::size_t(batches)];
+            const Index many = std::max<Index>(1, (left + height - 1) / height), share = (left + many - 1) / many;
+            batch.first = done, batch.fresh.clear(), batch.rows.clear();
+            while (done < count) {
+                const Index next = std::min(count, done + kAccumulated);
+                const Index more = std::count(known.begin() + done, known.begin() + next, std::uint8_t(0));
+                if (!batch.fresh.empty() && Index(batch.fresh.size()) + more > share) break;
+                for (; done < next; ++done) {
+                    if (known[std::size_t(done)]) continue;
+                    const Index column = moved[std::size_t(done)];
+                    batch.fresh.push_back(done - batch.first);
+                    batch.rows.push_back(own_ ? column : samples_[std::size_t(column)]);
+                }
+            }
+            batch.count = done - batch.first;
+            left -= Index(batch.fresh.size());
+        }
         parallel(batches, [&](long b) {
             Batch& batch = batches_[std::size_t(b)];
-            batch.first = done + b * height, batch.count = std::min(height, count - batch.first);
-            batch.fresh.clear(), batch.rows.clear();
-            for (Index r = 0; r < batch.count; ++r) {
-                const auto at = std::size_t(batch.first + r);
-                if (known[at]) continue;
-                batch.fresh.push_back(r);
-                batch.rows.push_back(own_ ? moved[at] : samples_[std::size_t(moved[at])]);
-            }
             pairs.prepare(batch.rows.data(), Index(batch.rows.size()), batch.ready);
         });
         parallel(Index(pieces.size()), [&](long t) {

@@ -99,7 +99,7 @@ void accumulate_rows(std::ptrdiff_t n, const T* const* rows, const double* delta
 template <class T>
 void accumulate(std::ptrdiff_t count, std::ptrdiff_t n, const T* const* rows, const double* delta, double* f) {
     std::ptrdiff_t r = 0;
-    for (; r + 4 <= count; r += 4) accumulate_rows<T, 4>(n, rows + r, delta + r, f);
+    for (; r + kAccumulated <= count; r += kAccumulated) accumulate_rows<T, kAccumulated>(n, rows + r, delta + r, f);
     for (; r < count; ++r) accumulate_rows<T, 1>(n, rows + r, delta + r, f);
 }
 

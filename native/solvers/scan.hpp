@@ -10,6 +10,9 @@ namespace mercer {
 // Lengths are multiples of this; what is beyond the coefficients can neither rise nor fall.
 inline constexpr std::ptrdiff_t kScanUnit = 16;
 
+// So many rows are added at once.
+inline constexpr std::ptrdiff_t kAccumulated = 4;
+
 template <class T> struct Extreme {
     T value;
     std::ptrdiff_t where;
@@ -29,7 +32,8 @@ template <class T> struct Scans {
     // order: fall is +infinity for what may not fall.
     Partner<T> (*partner)(std::ptrdiff_t n, const T* slope, const T* fall, const T* row, const T* diagonal, T own,
                           T top);
-    // f[j] += sum_r delta[r] rows[r][j]
+    // f[j] += sum_r delta[r] rows[r][j]. To do so for a multiple of kAccumulated rows, and then for the rest, gives the
+    // same bits.
     void (*accumulate)(std::ptrdiff_t count, std::ptrdiff_t n, const T* const* rows, const double* delta, double* f);
 };
 
