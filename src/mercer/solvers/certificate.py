@@ -119,4 +119,4 @@ class Task:
         certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, converged)
         bias = task.bias or [0.0]
         one_or_two = np.asarray(bias[0] if len(bias) == 1 else bias)
-        return Solution(self.a, one_or_two, certificate, squared_norm=float(self.a @ self.f))
+        return Solution(self.a, one_or_two, certificate, squared_norm=float((self.a * self.f).sum()))
