@@ -86,21 +86,32 @@ Partner<T> partner(std::ptrdiff_t n, const T* slope, const T* fall, const T* row
     return result;
 }
 
-// Four rows at a time, so that f is read and written a quarter as often.
-template <class T, int R>
-void accumulate_rows(std::ptrdiff_t n, const T* const* rows, const double* delta, double* __restrict f) {
+// Four rows at a time, so that f is read and written a quarter as often; the next four, which may be far from all that
+// was read before, are asked for meanwhile.
+template <class T, int R> void accumulate_rows(std::ptrdiff_t n, const T* const* rows, const double* delta,
+                                               double* __restrict f, std::ptrdiff_t next) {
+    constexpr std::ptrdiff_t kPiece = 64, kLine = 64 / sizeof(T);
     const T *u = rows[0], *v = rows[R > 1 ? 1 : 0], *w = rows[R > 1 ? 2 : 0], *x = rows[R > 1 ? 3 : 0];
-    for (std::ptrdiff_t j = 0; j < n; ++j) {
-        double sum = f[j] + delta[0] * double(u[j]);
-        if constexpr (R > 1) sum += delta[1] * double(v[j]) + (delta[2] * double(w[j]) + delta[3] * double(x[j]));
-        f[j] = sum;
+    for (std::ptrdiff_t first = 0; first < n; first += kPiece) {
+        const std::ptrdiff_t last = first + kPiece < n ? first + kPiece : n;
+        for (std::ptrdiff_t r = R; r < R + next; ++r)
+            for (std::ptrdiff_t j = first; j < last; j += kLine) __builtin_prefetch(rows[r] + j);
+        for (std::ptrdiff_t j = first; j < last; ++j) {
+            double sum = f[j] + delta[0] * double(u[j]);
+            if constexpr (R > 1) sum += delta[1] * double(v[j]) + (delta[2] * double(w[j]) + delta[3] * double(x[j]));
+            f[j] = sum;
+        }
     }
 }
 template <class T>
 void accumulate(std::ptrdiff_t count, std::ptrdiff_t n, const T* const* rows, const double* delta, double* f) {
+    constexpr std::ptrdiff_t R = kAccumulated;
     std::ptrdiff_t r = 0;
-    for (; r + kAccumulated <= count; r += kAccumulated) accumulate_rows<T, kAccumulated>(n, rows + r, delta + r, f);
-    for (; r < count; ++r) accumulate_rows<T, 1>(n, rows + r, delta + r, f);
+    for (; r + R <= count; r += R) {
+        const std::ptrdiff_t left = count - r - R;
+        accumulate_rows<T, R>(n, rows + r, delta + r, f, left < R ? left : R);
+    }
+    for (; r < count; ++r) accumulate_rows<T, 1>(n, rows + r, delta + r, f, 0);
 }
 
 template <class T> constexpr Scans<T> scan_table() { return {largest<T>, step<T>, partner<T>, accumulate<T>}; }

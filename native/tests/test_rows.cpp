@@ -5,6 +5,7 @@
 #include "kernels/transpose.hpp"
 #include "naive.hpp"
 #include "problems.hpp"
+#include "threads/pool.hpp"
 
 #include <cmath>
 
@@ -72,6 +73,38 @@ template <class T> static void blocks_among_columns() {
     }
 }
 
+// The sum over many rows has the same bits whichever of them are kept, whatever the number of threads.
+template <class T> static void sums_over_many_rows() {
+    const Index n = 1500, d = 60;
+    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+    const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
+    const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
+    std::vector<Index> moved;
+    std::vector<double> delta;
+    for (Index c = 0; c < n; c += 1 + c % 7 / 6) moved.push_back(c), delta.push_back(std::sin(double(c)));
+    std::vector<double> all(std::size_t(n), 0.0);
+    Rows<T>(*gram, example.problem(), nullptr, 0).update(moved, delta, all.data());
+    std::vector<T> row(static_cast<std::size_t>(n));
+    long double expected = 0;
+    gram->all().fill(nullptr, 3, 1, 0, n, row.data(), n);
+    for (std::size_t r = 0; r < moved.size(); ++r) expected += (long double)(delta[r]) * row[std::size_t(moved[r])];
+    CHECK_CLOSE(all[3], double(expected), 1e-13, double(n));
+    for (int threads : {1, 2, 3})
+        for (Index every : {1, 2, 5, 400}) {
+            check::context = std::to_string(threads) + " threads, one row in " + std::to_string(every) + " kept";
+            set_thread_count(threads);
+            Rows<T> rows(*gram, example.problem(), nullptr, std::size_t(n * n) * 16);
+            std::vector<double> f(std::size_t(n), 0.0), other(std::size_t(n), 0.0);
+            for (int use = 0; use < 8; ++use)
+                for (Index c = 0; c < n; c += every) rows.update({c}, {1.0}, other.data());
+            const Index before = rows.computed();
+            rows.update(moved, delta, f.data());
+            CHECK((rows.computed() == before) == (every == 1));
+            CHECK(f == all);
+        }
+    set_thread_count(2);
+}
+
 // A sample that is asked for twice has its row twice.
 static void asked_for_twice() {
     check::context = "twice";
@@ -94,6 +127,8 @@ int main() {
     kept_once_that_is_cheaper<double>();
     blocks_among_columns<float>();
     blocks_among_columns<double>();
+    sums_over_many_rows<float>();
+    sums_over_many_rows<double>();
     asked_for_twice();
     return check::finish();
 }

@@ -79,8 +79,8 @@ template <class T> static void scans_of(const Scans<T>& scan, Index n) {
 template <class T> static void accumulation(const Scans<T>& scan) {
     std::mt19937 random(3);
     std::normal_distribution<double> normal;
-    for (Index count : {0, 1, 2, 3, 4, 5, 9})
-        for (Index n : {0, 1, 3, 7, 8, 15, 16, 33, 100, 257}) {
+    for (Index count : {0, 1, 2, 3, 4, 5, 9, 18})
+        for (Index n : {0, 1, 3, 7, 8, 15, 16, 33, 64, 100, 257}) {
             std::vector<std::vector<T>> rows(static_cast<std::size_t>(count));
             std::vector<const T*> at;
             std::vector<double> delta, f(std::size_t(n + 1), 0.25);
@@ -98,6 +98,12 @@ template <class T> static void accumulation(const Scans<T>& scan) {
             for (Index j = 0; j < n; ++j)
                 CHECK_CLOSE(f[std::size_t(j)], expected[std::size_t(j)], 4e-16, size[std::size_t(j)]);
             CHECK(f[std::size_t(n)] == 0.25);
+            for (Index part = 0; part <= count; part += kAccumulated) {
+                std::vector<double> parts(std::size_t(n + 1), 0.25);
+                scan.accumulate(part, n, at.data(), delta.data(), parts.data());
+                scan.accumulate(count - part, n, at.data() + part, delta.data() + part, parts.data());
+                CHECK(parts == f);
+            }
         }
 }
 
