@@ -33,7 +33,8 @@ template <class T> class Pairs {
     // The same columns against other rows, whose memory must outlive the result; null where there is nothing to gain
     // over a new bind().
     virtual std::unique_ptr<Pairs<T>> with_rows(const Source<T>&) const { return nullptr; }
-    // Up to so many rows, four or more, are handed out by stream() together, for a range of at most so many columns.
+    // Up to so many rows are handed out by stream() together, for a range of at most so many columns; four or more, as
+    // so many are added at once (kAccumulated).
     virtual Index height(Index columns) const;
     // Whether a few columns cost no more each than many.
     virtual bool narrow() const { return true; }

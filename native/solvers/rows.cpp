@@ -267,8 +267,9 @@ template <class T> void Rows<T>::claim(const std::vector<Index>& missing) {
     }
 }
 
-// The rows are added in the order in which they moved, whether they are kept or computed, in batches of multiples of
-// kAccumulated: so the sum depends neither on the memory there is nor on the number of threads.
+// The rows are added in the order in which they moved, whether they are kept or computed, and batches begin at
+// multiples of how many are added at once: so the sum depends neither on the memory there is nor on the number of
+// threads.
 template <class T> void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
     ++round_;
     std::vector<Index> missing;
@@ -295,8 +296,8 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
             pieces.push_back({first, last, range.shift});
             first = last;
         }
-    // A few batches at a time are made ready for all pieces, each of as many rows as bring what is missing to an equal
-    // share, of the height that goes with the widest pieces there can be.
+    // A few batches at a time are made ready for all pieces. The rows that are missing are shared out evenly: as many
+    // to a batch as are handed out together for the widest pieces there can be, or fewer.
     const Index height = pairs.height(width_for(1)), count = Index(moved.size());
     Index done = 0, left = Index(missing.size());
     batches_.resize(kTogether);
@@ -304,12 +305,13 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
         Index batches = 0;
         for (; batches < kTogether && done < count; ++batches) {
             Batch& batch = batches_[std::size_t(batches)];
-            const Index many = std::max<Index>(1, (left + height - 1) / height), share = (left + many - 1) / many;
+            const Index many = std::max<Index>(1, (left + height - 1) / height);
+            const Index share = std::max<Index>(kAccumulated, (left + many - 1) / many);
             batch.first = done, batch.fresh.clear(), batch.rows.clear();
             while (done < count) {
                 const Index next = std::min(count, done + kAccumulated);
                 const Index more = std::count(known.begin() + done, known.begin() + next, std::uint8_t(0));
-                if (!batch.fresh.empty() && Index(batch.fresh.size()) + more > share) break;
+                if (Index(batch.fresh.size()) + more > share) break;
                 for (; done < next; ++done) {
                     if (known[std::size_t(done)]) continue;
                     const Index column = moved[std::size_t(done)];

@@ -86,32 +86,38 @@ Partner<T> partner(std::ptrdiff_t n, const T* slope, const T* fall, const T* row
     return result;
 }
 
-// Four rows at a time, so that f is read and written a quarter as often; the next four, which may be far from all that
-// was read before, are asked for meanwhile.
-template <class T, int R> void accumulate_rows(std::ptrdiff_t n, const T* const* rows, const double* delta,
-                                               double* __restrict f, std::ptrdiff_t next) {
+// f[first .. last) += R rows, while the `next` ones after them, which may be far from all that was read before, are
+// asked for.
+template <class T, int R> void accumulate_rows(std::ptrdiff_t first, std::ptrdiff_t last, const T* const* rows,
+                                               const double* delta, double* __restrict f, std::ptrdiff_t next) {
+    static_assert(R == 1 || R == 4);
     constexpr std::ptrdiff_t kPiece = 64, kLine = 64 / sizeof(T);
     const T *u = rows[0], *v = rows[R > 1 ? 1 : 0], *w = rows[R > 1 ? 2 : 0], *x = rows[R > 1 ? 3 : 0];
-    for (std::ptrdiff_t first = 0; first < n; first += kPiece) {
-        const std::ptrdiff_t last = first + kPiece < n ? first + kPiece : n;
+    for (std::ptrdiff_t end; first < last; first = end) {
+        end = first + kPiece < last ? first + kPiece : last;
         for (std::ptrdiff_t r = R; r < R + next; ++r)
-            for (std::ptrdiff_t j = first; j < last; j += kLine) __builtin_prefetch(rows[r] + j);
-        for (std::ptrdiff_t j = first; j < last; ++j) {
+            for (std::ptrdiff_t j = first; j < end; j += kLine) __builtin_prefetch(rows[r] + j);
+        for (std::ptrdiff_t j = first; j < end; ++j) {
             double sum = f[j] + delta[0] * double(u[j]);
             if constexpr (R > 1) sum += delta[1] * double(v[j]) + (delta[2] * double(w[j]) + delta[3] * double(x[j]));
             f[j] = sum;
         }
     }
 }
+// Four rows at a time, so that f is read and written a quarter as often; and so few columns that what is asked for,
+// what is added and f stay in the first-level cache.
 template <class T>
 void accumulate(std::ptrdiff_t count, std::ptrdiff_t n, const T* const* rows, const double* delta, double* f) {
-    constexpr std::ptrdiff_t R = kAccumulated;
-    std::ptrdiff_t r = 0;
-    for (; r + R <= count; r += R) {
-        const std::ptrdiff_t left = count - r - R;
-        accumulate_rows<T, R>(n, rows + r, delta + r, f, left < R ? left : R);
+    constexpr std::ptrdiff_t R = kAccumulated, kWidth = 2048 / sizeof(T);
+    for (std::ptrdiff_t first = 0, last; first < n; first = last) {
+        last = first + kWidth < n ? first + kWidth : n;
+        std::ptrdiff_t r = 0;
+        for (; r + R <= count; r += R) {
+            const std::ptrdiff_t left = count - r - R;
+            accumulate_rows<T, R>(first, last, rows + r, delta + r, f, left < R ? left : R);
+        }
+        for (; r < count; ++r) accumulate_rows<T, 1>(first, last, rows + r, delta + r, f, 0);
     }
-    for (; r < count; ++r) accumulate_rows<T, 1>(n, rows + r, delta + r, f, 0);
 }
 
 template <class T> constexpr Scans<T> scan_table() { return {largest<T>, step<T>, partner<T>, accumulate<T>}; }

@@ -1,4 +1,5 @@
-// Rows of a problem's matrix: when they are kept, blocks shared by several problems, and blocks across the diagonal.
+// Rows of a problem's matrix: when they are kept, blocks shared by several problems, blocks across the diagonal, and
+// sums over many of them.
 #include "solvers/rows.hpp"
 
 #include "check.hpp"

@@ -80,7 +80,7 @@ template <class T> static void accumulation(const Scans<T>& scan) {
     std::mt19937 random(3);
     std::normal_distribution<double> normal;
     for (Index count : {0, 1, 2, 3, 4, 5, 9, 18})
-        for (Index n : {0, 1, 3, 7, 8, 15, 16, 33, 64, 100, 257}) {
+        for (Index n : {0, 1, 3, 7, 8, 15, 16, 33, 64, 100, 257, 1100}) {
             std::vector<std::vector<T>> rows(static_cast<std::size_t>(count));
             std::vector<const T*> at;
             std::vector<double> delta, f(std::size_t(n + 1), 0.25);
@@ -102,6 +102,15 @@ template <class T> static void accumulation(const Scans<T>& scan) {
                 std::vector<double> parts(std::size_t(n + 1), 0.25);
                 scan.accumulate(part, n, at.data(), delta.data(), parts.data());
                 scan.accumulate(count - part, n, at.data() + part, delta.data() + part, parts.data());
+                CHECK(parts == f);
+            }
+            for (Index part : {1, 5, 64, 99}) { // of the columns: the same bits, too
+                if (part > n) break;
+                std::vector<double> parts(std::size_t(n + 1), 0.25);
+                scan.accumulate(count, part, at.data(), delta.data(), parts.data());
+                std::vector<const T*> rest = at;
+                for (const T*& row : rest) row += part;
+                scan.accumulate(count, n - part, rest.data(), delta.data(), parts.data() + part);
                 CHECK(parts == f);
             }
         }

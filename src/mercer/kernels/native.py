@@ -120,7 +120,7 @@ class NativePairs(BoundPairs):
         most = np.sqrt(self.z.width) if self.pair == _native.Pair.l1 else 1.0  # |x|_1 <= sqrt(d) |x|_2
         if isinstance(self.z, SparseVectors):  # which may not be moved, and whose squares are of before they are
             centre = 0.0 if shift is None else shift if self.scale is None else shift * self.scale
-            radius += float(np.linalg.norm(centre))
+            radius += float(np.sqrt(np.square(centre).sum()))  # no BLAS, see machines.training.finite
         return float(np.finfo(np.float32).eps) * most * radius
 
     def fits_single(self) -> bool:
