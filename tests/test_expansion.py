@@ -1,8 +1,15 @@
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from mercer import Expansion
 from mercer.kernels import Custom, Gaussian, Linear, Precomputed
+
+from .kernels.cases import CASES
+from .kernels.cases import DATA as CASE_DATA
 
 rng = np.random.default_rng(0)
 X, Z = rng.standard_normal((40, 3)), rng.standard_normal((7, 3))
@@ -108,3 +115,62 @@ def test_a_part_of_the_samples_on_a_grid_does_not_speak_for_the_rest():
     X[40:] += 0.37
     naive = np.exp(-1e-6 * np.square(X[:9, None] - X[None]).sum(axis=2))
     np.testing.assert_allclose(Gaussian(gamma=1e-6)(X[:9], X), naive, rtol=0, atol=1e-12)
+
+
+# -- every kernel there is, whatever x is asked beside ---------------------------------------------------------------
+
+BIAS = 0.25
+#: What tables with nodes between samples may lose, and what rounding does.
+TABLES, ROUNDING = 1e-5, 1e-12
+
+
+def taken(rows, index):
+    return [rows[i] for i in index] if isinstance(rows, list) else rows[index]
+
+
+def expansion(case):
+    """A function of some of the samples, with coefficients of both signs and two outputs, and those samples."""
+    X, _ = CASE_DATA[case.data]
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal((len(X), 2))
+    a[rng.random(len(X)) < 0.6] = 0
+    kept = np.flatnonzero(a.any(axis=1))
+    return Expansion.of(case.kernel, X, a, BIAS), taken(X, kept), a[kept]
+
+
+def orders(n):
+    rng = np.random.default_rng(5)
+    yield "all", np.arange(n)
+    yield "in another order", rng.permutation(n)
+    yield "some", np.arange(1, n, 3)
+    yield "one repeatedly", np.array([7, 3, 7, 7, 3])
+    yield from ((f"number {i} alone", np.array([i])) for i in (0, 7, n - 1))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_values_do_not_depend_on_the_company(case):
+    f, support, a = expansion(case)
+    _, Z = CASE_DATA[case.data]
+    K = np.asarray(case.naive(Z, support), dtype=float)
+    expected, size = K @ a + BIAS, np.abs(K) @ np.abs(a) + BIAS
+    allowed = (TABLES if case.data == "histograms" else ROUNDING) * size
+    for what, function in (("fresh", f), ("pickled", pickle.loads(pickle.dumps(f)))):
+        for which, index in orders(len(Z)):
+            wrong = np.abs(function(taken(Z, index)) - expected[index]) - allowed[index]
+            assert (wrong <= 0).all(), f"{what}, {which}: wrong by {wrong.max():.3g} more than rounding"
+
+
+def test_values_are_the_same_in_another_process(tmp_path):
+    """Whose hashes of text are others, and which has not seen the samples in the order that this one has."""
+    portable = [case for case in CASES if not case.users]
+    asked = {case.name: (expansion(case)[0], taken(CASE_DATA[case.data][1], [5, 2, 9])) for case in portable}
+    (tmp_path / "asked").write_bytes(pickle.dumps(asked))
+    program = (
+        "import pickle, sys\n"
+        "asked = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "pickle.dump({name: f(Z) for name, (f, Z) in asked.items()}, open(sys.argv[2], 'wb'))\n"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "asked", tmp_path / "told"], check=True)
+    told = pickle.loads((tmp_path / "told").read_bytes())
+    for name, (f, Z) in asked.items():
+        np.testing.assert_allclose(told[name], f(Z), rtol=1e-12, atol=1e-12, err_msg=name)

@@ -66,6 +66,11 @@ DATA = {
     "strings": naive_strings.data(_rng),
     "codes": (_rng.integers(0, 3, (150, 4)).astype(float), _rng.integers(0, 3, (71, 4)).astype(float)),
 }
+#: Of the second argument's labels some are unknown to the first.
+DATA["labels"] = tuple(
+    [tuple(str(label) for label in row) for row in first + _rng.integers(0, 4, (rows, 2))]
+    for rows, first in ((150, 0), (71, 1))
+)
 X, Z = DATA["vectors"]
 WIDTHS = tuple(float(s) for s in np.linspace(1, 3, WIDTH))
 FACTOR = np.tril(0.2 * _rng.standard_normal((WIDTH, WIDTH)), -1) + np.diag(np.linspace(1, 2, WIDTH))
@@ -301,6 +306,41 @@ _composed = [
     ),
 ]
 
+
+def _equal(A, B):
+    return np.array(A)[:, None] == np.array(B)[None]
+
+
+_labels = [
+    Case("labels", Categorical(), lambda A, B: _equal(A, B).mean(axis=2), "labels", dtype32=np.float64),
+    Case("labels alike", Delta(), lambda A, B: _equal(A, B).all(axis=2), "labels", dtype32=np.float64),
+    Case(
+        "labels scaled",
+        2 * Categorical() + 1,
+        lambda A, B: 2 * _equal(A, B).mean(axis=2) + 1,
+        "labels",
+        dtype32=np.float64,
+    ),
+    Case(
+        "labels squared", Categorical() ** 2, lambda A, B: _equal(A, B).mean(axis=2) ** 2, "labels", dtype32=np.float64
+    ),
+    Case(
+        "exp of labels",
+        exp(Categorical()),
+        lambda A, B: np.exp(_equal(A, B).mean(axis=2)),
+        "labels",
+        dtype32=np.float64,
+    ),
+    Case("a column of labels", Categorical().on(1), lambda A, B: _equal(A, B)[:, :, 1], "labels", dtype32=np.float64),
+    Case(
+        "columns of labels",
+        Categorical().on(1) * (0.5 + Delta().on([0])),
+        lambda A, B: _equal(A, B)[:, :, 1] * (0.5 + _equal(A, B)[:, :, 0]),
+        "labels",
+        dtype32=np.float64,
+    ),
+]
+
 _strings = [
     Case("spectrum", Spectrum(3), naive_strings.spectrum(3), "strings"),
     Case("spectrum of lengths", Spectrum(4, min_k=2), naive_strings.spectrum(2, 3, 4), "strings"),
@@ -363,4 +403,4 @@ _strings = [
 DATA |= OBJECTS
 _objects = [Case(name, kernel, reference, data, dtype32=np.float64) for name, kernel, reference, data in OBJECT_CASES]
 
-CASES = [*_vectors, *_histograms, *_composed, *_strings, *_objects]
+CASES = [*_vectors, *_histograms, *_composed, *_labels, *_strings, *_objects]

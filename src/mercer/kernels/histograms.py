@@ -16,7 +16,7 @@ from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, Step, step
 from mercer.samples import Objects, Samples, SparseVectors, Table, Vectors
 from mercer.samples.base import Array, check_names
-from mercer.samples.table import codes
+from mercer.samples.table import codes, written
 
 
 def histograms(x: Samples, kernel: Any) -> Vectors | SparseVectors:
@@ -138,26 +138,46 @@ class Matching(VectorKernel):
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         a, b = coded(x, z)
+        self.check_widths(a, b)
+        for side in (a, b)[: 1 if a is b else 2]:
+            if isinstance(side, Vectors) and side.dtype == np.float64 and _merged(side.array):
+                raise ValueError(
+                    f"{self} compares labels, and whole numbers beyond 2**53 are not told apart as float64; "
+                    "give such labels as text"
+                )
         pair, steps = self.formula(a.width)
         return NativePairs(a, b, pair, steps)
 
 
 def coded(x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
-    """Both samples with every distinct value replaced by a number, the same number in both."""
+    """Both as numbers that are the same where the labels are. Those of z depend on z alone, so that they can be kept.
+
+    >>> from mercer.samples import as_samples
+    >>> coded(as_samples(["a", "b"]), as_samples(["b", "c"]))[0].dense().ravel()
+    array([inf,  0.])
+    """
     check_names(x, z)
-    if not isinstance(x, (Table, Objects)) and not isinstance(z, (Table, Objects)):
-        a = vectors(x)
-        b = a if x is z else vectors(z)
-    elif x is z:
-        a = b = Vectors(codes(_as_table(x))[0])
-    elif (left_width := _as_table(x).width) != (right_width := _as_table(z).width):
-        raise ValueError(f"X has {left_width} columns and Z has {right_width}; they must have the same")
+    if isinstance(z, (Table, Objects)):
+        table = _as_table(z)
+        known = codes(table)
+        b: Vectors | SparseVectors = Vectors(written(table, known))
+    elif isinstance(x, (Table, Objects)):
+        b = vectors(z)
+        known = [dict(zip(column, column, strict=True)) for column in b.dense().T.tolist()]
     else:
-        left, right = (Vectors(values) for values in codes(_as_table(x), _as_table(z)))
-        a, b = left, right
-    if a.width != b.width:
-        raise ValueError(f"X has {a.width} columns and Z has {b.width}; they must have the same")
-    return a, b
+        b = vectors(z)
+        return b if x is z else vectors(x), b
+    if x is z:
+        return b, b
+    other = _as_table(x)
+    if other.width != len(known):
+        raise ValueError(f"X has {other.width} columns and Z has {len(known)}; they must have the same")
+    return Vectors(written(other, known)), b
+
+
+def _merged(numbers: Array) -> bool:
+    """Whether some are so large that whole numbers beside each other are one; infinity stands for none."""
+    return bool((np.isfinite(numbers) & (np.abs(numbers) > 2.0**53)).any())
 
 
 def _as_table(x: Samples) -> Table:

@@ -82,18 +82,42 @@ class Table(Samples):
         return self.names, tuple(content(column) for column in self.columns)
 
 
-def codes(*tables: Any) -> list[NDArray[Any]]:
-    """One number per distinct value, column by column and the same in all the tables given.
+#: What labels of one column are written as.
+Codes = dict[Any, float]
 
-    Values are the same if they are equal; values that cannot be hashed, if they are one object.
+
+def codes(table: Table) -> list[Codes]:
+    """A number for every distinct label of each column; labels are the same if they are equal.
+
+    >>> codes(Table((np.array(["red", "blue", "red"], dtype=object),), None))
+    [{'red': 0.0, 'blue': 1.0}]
     """
-    lengths = np.cumsum([len(table) for table in tables])[:-1]
-    coded: list[NDArray[np.float64]] = []
-    for values in zip(*(table.columns for table in tables), strict=True):
-        known: dict[Any, int] = {}
-        column = [known.setdefault(_key(value), len(known)) for part in values for value in part]
-        coded.append(np.array(column, dtype=np.float64))
-    return [np.asarray(part) for part in np.split(np.stack(coded, axis=1), lengths)]
+    return [{label: float(i) for i, label in enumerate(dict.fromkeys(labels(column)))} for column in table.columns]
+
+
+def written(table: Table, known: list[Codes]) -> NDArray[np.float64]:
+    """The labels as numbers; labels without one as infinity, which equals no code.
+
+    >>> written(Table((np.array(["blue", "green"]),), None), [{"red": 0.0, "blue": 1.0}])
+    array([[ 1.],
+           [inf]])
+    """
+    columns = zip(table.columns, known, strict=True)
+    return np.array([[own.get(label, np.inf) for label in labels(column)] for column, own in columns]).T
+
+
+def labels(column: Array) -> list[Any]:
+    """The entries of a column, if they can be looked up."""
+    entries = list(column)
+    for i, entry in enumerate(entries):
+        try:
+            hash(entry)
+        except TypeError:
+            raise TypeError(
+                f"labels are compared for equality, but sample {i} has a {type(entry).__name__}, which has no hash; "
+                "give text, numbers or tuples"
+            ) from None
+    return entries
 
 
 def _key(value: Any) -> Any:
