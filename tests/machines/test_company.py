@@ -73,7 +73,7 @@ KINDS = {
     "histograms": (*_parts("histograms"), [Intersection(), Chi2().normalized()]),
     "codes": (*_parts("codes"), [Categorical(), Delta() + Linear()]),
     "labels": (*_parts("labels"), [Categorical(), 2 * Categorical() ** 2, Delta() + Categorical().on(0)]),
-    "pandas": (*_frames(pd), [MIXED, Categorical().on("city").normalized()]),
+    "pandas": (*_frames(pd), [MIXED, Categorical().on("city").normalized() + Gaussian(1.0).on("age")]),
     "polars": (*_frames(pl), [MIXED]),
     "strings": (*_parts("strings"), [Spectrum(2), Subsequence(2, 0.5).normalized()]),
     "graphs": (*_parts("graphs"), [WeisfeilerLehman(2).normalized()]),
