@@ -4,6 +4,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -230,6 +231,12 @@ void bind_solvers(nb::module_& m) {
         .def_prop_ro("begun", [](const PythonTask& t) { return t.task.begun; })
         .def_prop_ro("status", [](const PythonTask& t) { return t.task.solved.status; })
         .def_prop_ro("steps", [](const PythonTask& t) { return t.task.solved.steps; })
+        // The two samples with the most negative squared distance that was met, or None.
+        .def_prop_ro("negative_pair",
+                     [](const PythonTask& t) -> std::optional<std::pair<Index, Index>> {
+                         const mercer::NegativeCurvature& met = t.task.solved.negative;
+                         return met.i < 0 ? std::nullopt : std::optional(std::pair(met.i, met.j));
+                     })
         .def_prop_ro("primal", [](const PythonTask& t) { return t.task.certificate.primal; })
         .def_prop_ro("dual", [](const PythonTask& t) { return t.task.certificate.dual; })
         .def_prop_ro("violation", [](const PythonTask& t) { return t.task.certificate.violation; })

@@ -8,6 +8,12 @@
 #include <numeric>
 
 namespace mercer {
+namespace {
+
+// A curvature below zero by less than this share of the diagonal may be rounding.
+template <class T> constexpr double kRounded = sizeof(T) == 4 ? 1e-5 : 1e-12;
+
+} // namespace
 
 template <class T>
 void Block<T>::choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal) {
@@ -87,6 +93,9 @@ template <class T> bool Block<T>::advance(Index i, Index j) {
     const double difference = double(slope_[i] + rise_[g][i]) - double(slope_[j] + fall_[g][j]);
     const double own = std::abs(double(diagonal_[i])) + std::abs(double(diagonal_[j]));
     double curvature = double(diagonal_[i]) + double(diagonal_[j]) - 2 * double(row(i)[j]);
+    const double of_kernel = curvature - problem_->ridge[p] - problem_->ridge[r];
+    if (of_kernel < -kRounded<T> * own)
+        negative_.lower({of_kernel / own, problem_->sample_of(p), problem_->sample_of(r)});
     const double least = (sizeof(T) == 4 ? 1e-7 : 1e-14) * own;
     const bool flat = !(curvature > least);
     if (flat) curvature = std::max(least, 1e-300);

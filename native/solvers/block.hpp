@@ -53,6 +53,8 @@ template <class T> class Block {
         return outcome;
     }
     const std::vector<double>& a() const { return a_; }
+    // Among all pairs moved so far.
+    const NegativeCurvature& negative_curvature() const { return negative_; }
 
   private:
     void fetch(Index i);
@@ -70,6 +72,7 @@ template <class T> class Block {
     Buffer<T> arrays_;
     T *slope_ = nullptr, *diagonal_ = nullptr, *rise_[2] = {}, *fall_[2] = {};
     std::vector<double> a_;
+    NegativeCurvature negative_;
 };
 
 } // namespace mercer

@@ -108,6 +108,7 @@ template <class T> class Decomposition {
     Solved solved() const {
         Solved result = solved_;
         result.computed = rows_.computed() + within_;
+        result.negative.lower(block_.negative_curvature());
         return result;
     }
 
@@ -280,6 +281,7 @@ template <class T> class Decomposition {
         inner.run();
         outcome.steps = inner.solved_.steps;
         within_ += inner.solved().computed;
+        solved_.negative.lower(inner.solved().negative);
         return inner.solved_.status;
     }
 

@@ -55,9 +55,10 @@ struct Solved {
     Status status = Status::converged;
     double violation = 0; // in the precision of the matrix
     Index steps = 0, rounds = 0, computed = 0;
+    NegativeCurvature negative;
 
     void add(const Solved& more) {
-        status = more.status, violation = more.violation;
+        status = more.status, violation = more.violation, negative.lower(more.negative);
         steps += more.steps, rounds += more.rounds, computed += more.computed;
     }
 };

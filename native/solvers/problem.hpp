@@ -42,6 +42,17 @@ struct Problem {
     double room_below(Index p, double a) const { return a > 0 && l1[p] > 0 ? a : a - lower[p]; }
 };
 
+// The most negative curvature of K along a pair of samples that a solver has met: K_ii + K_jj - 2 K_ij as a share of
+// |K_ii| + |K_jj|. It is a squared distance where K is positive semi-definite, and then never negative.
+struct NegativeCurvature {
+    double share = 0;
+    Index i = -1, j = -1; // samples; -1 where none was met
+
+    void lower(const NegativeCurvature& other) {
+        if (other.share < share) *this = other;
+    }
+};
+
 // Moves a into the bounds, and then the first coefficients of each group as far as its total asks: so LIBSVM starts its
 // nu machines.
 void make_feasible(const Problem& problem, const double* total, double* a);

@@ -234,6 +234,7 @@ class Task:
     begun: bool
     status: Status
     steps: int
+    negative_pair: tuple[int, int] | None
     primal: float
     dual: float
     violation: float

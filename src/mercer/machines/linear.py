@@ -220,7 +220,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         label = np.searchsorted(self.classes_, y)
         if self.multi_class == "crammer_singer":
             primal = self._joint_objective(X, label, cost * factor[label], constant)
-            self.certificate_ = Certificate(primal, -np.inf, np.inf, np.nan, self.n_iter_, False)
+            self.certificate_ = Certificate(primal, -np.inf, np.inf, np.inf, self.n_iter_, False, convex=True)
             return
         intercepts = np.broadcast_to(self.intercept_, len(self.coef_))
         certificates = []

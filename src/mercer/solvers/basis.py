@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from mercer.gram import Gram
 from mercer.likelihood import Likelihood
 from mercer.problem import Vector
-from mercer.solvers.certificate import UNKNOWN, Solution
-from mercer.solvers.newton import Newton, spanning
+from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Witness
+from mercer.solvers.convexity import by_construction, of_columns, refuted
+from mercer.solvers.newton import RESIDUAL, Newton, spanning
 from mercer.solvers.smo import SolverInterrupted
 
 #: A round chooses at least so many samples, ...
@@ -72,15 +73,25 @@ class ImportVectors:
         return best
 
     def _rounds(self, gram: Gram, likelihood: Likelihood) -> Iterator[Solution]:
-        diagonal = gram.diag()
+        diagonal, valid = gram.diag(), by_construction(gram.kernel, balanced=True)
+        witness: Witness | None = None
+
+        def judged(spread: Vector, solution: Solution) -> Solution:
+            assert isinstance(solution.certificate, Certificate)
+            certificate = solution.certificate if valid else refuted(solution.certificate, witness)
+            return Solution(spread, solution.bias, certificate)
+
         chosen, rows = np.empty(0, dtype=np.int64), np.empty((0, len(gram)))
         Z = np.zeros((len(gram), 1))
         solution = self.newton.solve_spanned(Z, likelihood)
         spread = np.zeros_like(solution.coefficients)
-        yield Solution(spread, solution.bias, solution.certificate)
+        yield judged(spread, solution)
         while len(chosen) < min(self.size, len(gram)):
             F = Z @ (Z.T @ solution.coefficients) + solution.bias
-            K_r = gram @ gradient(likelihood, spread, F)
+            r = gradient(likelihood, spread, F)
+            K_r = gram @ r
+            if not valid:
+                witness = witness or of_columns(gram, r, K_r, RESIDUAL)
             if len(chosen) and float(np.ptp(K_r, axis=0).max()) <= self.newton.tol:
                 return
             own = diagonal - (Z * Z).sum(axis=1)
@@ -97,7 +108,7 @@ class ImportVectors:
             solution = self.newton.solve_spanned(Z, likelihood, solution.coefficients)
             spread = np.zeros_like(spread)
             spread[chosen] = T @ (Z.T @ solution.coefficients)
-            yield Solution(spread, solution.bias, solution.certificate)
+            yield judged(spread, solution)
 
 
 def picked(g: Vector, E: Vector, pool: NDArray[np.int64], W: Vector, count: int) -> list[int]:

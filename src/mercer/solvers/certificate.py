@@ -8,12 +8,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Final, Literal, cast
 
 import numpy as np
 
 from mercer import _native
 from mercer.problem import Problem, Vector
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A direction z along which z'Kz is negative, as it is for no positive semi-definite kernel.
+
+    ``samples`` are two samples i and j with the direction e_i - e_j, or one with e_i. Without them ``direction`` says
+    what z is.
+
+    >>> print(Witness(-2.0, samples=(3, 7)))
+    K[3, 3] + K[7, 7] - 2 K[3, 7] = -2
+    >>> print(Witness(-1051.0))
+    a'Ka = -1.05e+03 of the coefficients found
+    """
+
+    curvature: float
+    samples: tuple[int, ...] = ()
+    direction: str = "a'Ka = {} of the coefficients found"
+
+    def __str__(self) -> str:
+        value = f"{self.curvature:.3g}"
+        if len(self.samples) == 2:
+            i, j = self.samples
+            return f"K[{i}, {i}] + K[{j}, {j}] - 2 K[{i}, {j}] = {value}"
+        return f"K[{self.samples[0]}, {self.samples[0]}] = {value}" if self.samples else self.direction.format(value)
+
+
+#: What a certificate says of a kernel that is not known to be one, where nothing came up against it.
+NO_WITNESS: Final = "no witness"
+Convex = bool | Literal["no witness"]
+#: A gap above this share of the objective is worth a word, though the violation is within tol.
+WIDE = 0.01
 
 
 @dataclass(frozen=True)
@@ -24,10 +56,14 @@ class Certificate:
     ``violation`` is the largest slope along which a coefficient may still rise minus the smallest along which one may
     fall (without an equality constraint, 0 counts among both): 0 at the optimum.
 
+    ``convex`` is True where K is positive semi-definite by construction, on the directions that the constraints leave;
+    False where the solver met a direction of negative curvature, the ``witness``; then primal, dual and gap prove
+    nothing. In between it is "no witness". What is not finite is unknown: infinite, and never converged.
+
     >>> from mercer import SVC
     >>> proof = SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1]).certificate_
-    >>> proof.converged, proof.dual <= proof.primal, proof.violation < 1e-3
-    (True, True, True)
+    >>> proof.converged, proof.dual <= proof.primal, proof.violation < 1e-3, proof.convex
+    (True, True, True, True)
     """
 
     primal: float
@@ -36,13 +72,54 @@ class Certificate:
     violation: float
     iterations: int
     converged: bool
+    convex: Convex = NO_WITNESS
+    witness: Witness | None = None
+
+    def __post_init__(self) -> None:
+        known = math.isfinite(self.primal) and math.isfinite(self.dual)
+        if known and math.isfinite(self.gap) and math.isfinite(self.violation):
+            return
+        unknown = {
+            "primal": self.primal if math.isfinite(self.primal) else math.inf,
+            "dual": self.dual if math.isfinite(self.dual) or self.dual == math.inf else -math.inf,
+            "gap": self.gap if known and math.isfinite(self.gap) else math.inf,
+            "violation": math.inf if math.isnan(self.violation) else self.violation,
+            "converged": False,
+        }
+        for name, value in unknown.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it converged by its violation, and yet the gap is more than a hundredth of the objective."""
+        proves = self.converged and self.convex is not False
+        return proves and self.gap > WIDE * max(abs(self.primal), abs(self.dual))
 
     def __str__(self) -> str:
         state = "converged" if self.converged else "NOT converged"
-        return (
+        text = (
             f"{state} after {self.iterations} iterations: primal {self.primal:.10g}, dual {self.dual:.10g}, "
             f"gap {self.gap:.3g}, violation {self.violation:.3g}"
         )
+        if self.convex is False:
+            text += f"; not convex: {self.witness}, so the objectives prove nothing"
+        elif self.wide:
+            text += (
+                f"; the gap is {self.share:.2g} of the objective: a tol {self.remedy} times as large would bring it to "
+                f"about {WIDE:g}"
+            )
+        return text
+
+    @property
+    def share(self) -> float:
+        """The gap as a share of the objective."""
+        size = max(abs(self.primal), abs(self.dual))
+        return self.gap / size if size else (0.0 if self.gap == 0 else math.inf)
+
+    @property
+    def remedy(self) -> float:
+        """By what tol would have to be multiplied for a narrow gap, which falls about as the violation does."""
+        return float(f"{WIDE / self.share:.1g}")
 
 
 #: What is known before anything was computed in float64.
@@ -114,9 +191,8 @@ class Task:
     def solution(self, iterations: int, tol: float) -> Solution:
         """What the core has certified."""
         task = self.native
-        gap = max(task.primal - task.dual, 0.0)
-        converged = task.violation <= tol and math.isfinite(task.dual)  # NaN never counts as converged
-        certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, converged)
+        gap = abs(task.primal - task.dual)
+        certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, task.violation <= tol)
         bias = task.bias or [0.0]
         one_or_two = np.asarray(bias[0] if len(bias) == 1 else bias)
         return Solution(self.a, one_or_two, certificate, squared_norm=float((self.a * self.f).sum()))

@@ -22,12 +22,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
-from mercer.solvers.certificate import Solution, certify
+from mercer.solvers.certificate import Solution, Witness, certify
+from mercer.solvers.convexity import certified
 from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh, factorize, reciprocal_condition
 from mercer.solvers.stages import Begin, silent
 
 #: A ridge so many times as large as K, and as the smallest, is far beyond them.
 FAR = 2.0**20
+#: What least squares knows of a matrix that is not positive semi-definite.
+EIGENVECTOR = "K + ridge has the eigenvalue {}"
 #: Rows handled at a time where a temporary of the matrix's width is needed.
 PANEL = 384
 
@@ -47,7 +50,7 @@ class Factored(Protocol):
 
     def rounding(self, a: Vector) -> float: ...
 
-    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector: ...
+    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> tuple[Vector, Witness | None]: ...
 
 
 #: So few rows are refined to this part of tol, as that costs nothing.
@@ -87,16 +90,19 @@ class Cholesky:
         coefficients, product = np.empty_like(q), np.empty_like(q)
         total = None if problem.total is None else float(np.asarray(problem.total))
         steps, good = 0, True
+        witness: Witness | None = None
         patterns, which = np.unique(ridges, axis=1, return_inverse=True)
         for number in range(patterns.shape[1]):
             columns = np.flatnonzero(np.ravel(which) == number)
             solved = self._solve(system, patterns[:, number], q[:, columns], total)
             coefficients[:, columns], product[:, columns] = solved.coefficients, solved.product
             steps, good = max(steps, solved.steps), good and solved.good
+            witness = witness or solved.witness
         shape = problem.q.shape
         # What least squares found is not the minimum of anything, however small its residual.
         limit = self.tol * scale(problem.q) if good else -np.inf
         solution = certify(problem, coefficients.reshape(shape), product.reshape(shape), steps, limit)
+        solution = certified(solution, system.gram, problem, product, witness)
         if good:  # else least squares has said so
             warn_of(solution)
         return solution
@@ -112,8 +118,8 @@ class Cholesky:
         if system.dtype == np.float32:
             return self._solve(System(system.gram.exact, self.begin), ridge, q, total)
         self.begin(f"least squares of {len(q)} rows")
-        a = system.least_squares(ridge, q, total)
-        return Attempt(a, system.product(a), 1, False)
+        a, witness = system.least_squares(ridge, q, total)
+        return Attempt(a, system.product(a), 1, False, witness)
 
     def _refine(self, system: Factored, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """Newton steps on the residual, which is exact to float64, until it is small or no longer falls."""
@@ -144,12 +150,16 @@ class Cholesky:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """Coefficients, K times them in float64, the number of solves they took, and whether they are good enough."""
+    """Coefficients, K times them in float64, the number of solves they took, and whether they are good enough.
+
+    ``witness`` is a direction along which K + ridge, and so K, turned out to be negative.
+    """
 
     coefficients: Vector
     product: Vector
     steps: int
     good: bool
+    witness: Witness | None = None
 
 
 def warn_of(solution: Solution) -> None:
@@ -261,8 +271,11 @@ class System:
         result = by_columns(lambda some: blas.dsymm(1.0, self.matrix.T, np.asfortranarray(some), lower=1), a)
         return np.asarray(result + (self.diagonal - self.matrix.diagonal())[:, None] * a)
 
-    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector:
-        """The least-squares solution of smallest norm, through the eigenvalues of the (bordered) matrix."""
+    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> tuple[Vector, Witness | None]:
+        """The least-squares solution of smallest norm, through the eigenvalues of the (bordered) matrix.
+
+        If there are too many negative ones, they are a witness: a vector of those spans whose last entry is 0.
+        """
         self.restore()
         n, units = len(q), self.units(ridge)
         border = 0 if total is None else 1
@@ -278,7 +291,10 @@ class System:
         size = np.abs(values)
         cut = len(A) * float(np.finfo(np.float64).eps) * float(size.max(initial=0.0))
         kept = size > cut
-        if kept.all() and (values < 0).sum() > border:
+        witness = None
+        if (values < -cut).sum() > border:
+            witness = Witness(float(values[border]), direction=EIGENVECTOR)
+        if kept.all() and witness is not None:
             warnings.warn(
                 f"K + ridge is not positive definite: its smallest eigenvalue is {values[0]:.3g}. The solution of the "
                 "linear system was taken, which is no minimum; mercer.kernels.repair makes the kernel positive "
@@ -296,4 +312,4 @@ class System:
                 stacklevel=2,
             )
         found = vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept, None])
-        return np.asarray(found[:n] * units[:, None])
+        return np.asarray(found[:n] * units[:, None]), witness

@@ -117,7 +117,7 @@ class Design:
         gap = float(np.sum((V @ slope) ** 2 / (s**2 + alpha)))
         primal = float(residual @ residual + alpha * (w @ w))
         violation = 2 * float(np.abs(slope).max())
-        return Certificate(primal, primal - gap, gap, violation, 1, gap <= tol * float(t @ t))
+        return Certificate(primal, primal - gap, gap, violation, 1, gap <= tol * float(t @ t), convex=True)
 
     def _judge_lasso(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
         """The dual is to maximise 2 t'u - |u|^2 subject to |2 A'u| <= alpha in every entry; u is c (t - A w)."""
@@ -130,8 +130,8 @@ class Design:
         c = float(np.clip(residual @ t, -most * square, most * square)) / square if square else 0.0
         dual = 2 * c * float(residual @ t) - c**2 * square
         slope = np.where(w == 0, np.maximum(np.abs(correlation) - alpha, 0), np.abs(correlation - alpha * np.sign(w)))
-        gap = max(primal - dual, 0.0)
-        return Certificate(primal, dual, gap, float(slope.max()), 0, gap <= tol * float(t @ t))
+        gap = abs(primal - dual)
+        return Certificate(primal, dual, gap, float(slope.max()), 0, gap <= tol * float(t @ t), convex=True)
 
     def _lasso(
         self, t: Vector, alpha: float, tol: float, max_iter: int, target: str, begin: Begin

@@ -116,7 +116,7 @@ class LinearSolver:
         else:
             weights, numbers, interrupt = _native.solve_linear_dense(np.ascontiguousarray(X), *arguments)
         certificates = tuple(
-            Certificate(primal, dual, max(primal - dual, 0.0), violation, iterations, converged)
+            Certificate(primal, dual, abs(primal - dual), violation, iterations, converged, convex=True)
             for primal, dual, violation, iterations, converged, _ in numbers
         )
         solution = LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
@@ -155,4 +155,4 @@ def judge_l1(X: Any, weights: Vector, intercept: float, constant: float, q: Vect
         quadratic = float(np.sum(np.where(cost > 0, a**2 / (4 * cost), 0)))
     scale = 1 / max(1.0, float(np.abs(correlation).max()))
     dual = scale * float(a.sum()) - scale**2 * quadratic
-    return Certificate(primal, dual, max(primal - dual, 0.0), float(violation.max()), 0, False)
+    return Certificate(primal, dual, abs(primal - dual), float(violation.max()), 0, False, convex=True)

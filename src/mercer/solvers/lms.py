@@ -180,7 +180,8 @@ class LMS:
             certificates = (replace(UNKNOWN, iterations=seen.passes),) * seen.a.shape[1]
             if seen.precise:
                 noise = rounding(np.float64, space.diag())
-                certificates = target.certificates(seen, path.first, noise, self.tol)
+                each = target.certificates(seen, path.first, noise, self.tol)
+                certificates = tuple(space.certified(c, a, f) for c, a, f in zip(each, seen.a.T, seen.f.T, strict=True))
             way = tuple(path.errors[: seen.passes]), tuple(path.held[: seen.passes])
             return Descent(seen.a, np.zeros(seen.a.shape[1]), certificates, *way, step, limit, path.stopped)
 

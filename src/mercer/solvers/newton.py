@@ -29,7 +29,8 @@ from mercer.likelihood import Curvature, Likelihood, probabilities
 from mercer.problem import Vector
 from mercer.remembered import remembered
 from mercer.samples.base import Array
-from mercer.solvers.certificate import UNKNOWN, Certificate, Solution
+from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Witness
+from mercer.solvers.convexity import by_construction, of_columns, refuted
 from mercer.solvers.lapack import NotPositiveDefiniteError, factorize, interruptible
 from mercer.solvers.smo import Progress, SolverInterrupted
 
@@ -39,6 +40,8 @@ SMALL = 2000
 LANDMARKS = 800
 #: ... these.
 FEWEST = 40
+#: The direction in which the coefficients are led.
+RESIDUAL = "r'Kr = {} of r, the coefficients found less those that their probabilities induce"
 #: Steps without a better violation after which the solver gives up: rounding leaves nothing to gain.
 PATIENCE = 10
 
@@ -150,7 +153,7 @@ class Newton:
 
     def _solved(self, gram: Gram, likelihood: Likelihood, start: Vector | None) -> Solution:
         """First in the precision of the samples; certified, and if need be continued, in float64."""
-        path = Path(self, likelihood)
+        path = Path(self, likelihood, None if by_construction(gram.kernel, balanced=True) else gram)
         path.begin(Whole(gram, self.budget), start)
         path.walk()
         if gram.dtype != np.float64:
@@ -172,6 +175,7 @@ class Path:
 
     solver: Newton
     likelihood: Likelihood
+    doubted: Gram | None = None  # a matrix that may not be positive semi-definite
     steps: int = 0
     products: int = 0
     begun: float = field(default_factory=time.perf_counter)
@@ -181,6 +185,7 @@ class Path:
         self.A = np.zeros(self.likelihood.target.shape)
         self.bias = np.zeros(self.likelihood.outputs)
         self.stopped = False
+        self.witness: Witness | None = None
 
     def begin(self, operator: Operator, start: Vector | None) -> None:
         """Takes up coefficients, whose sum is made zero, with this matrix."""
@@ -212,9 +217,16 @@ class Path:
         self.Kr = self.product(self.r)
         dual = self.likelihood.entropy(F) - 0.5 * float((induced * (self.KA - self.Kr)).sum())
         violation = float(np.ptp(self.Kr, axis=0).max())
-        gap = max(self.primal - dual, 0.0)
-        good = violation <= self.solver.tol and np.isfinite(dual)
-        self.certificate = Certificate(self.primal, dual, gap, violation, self.steps, bool(good))
+        gap = abs(self.primal - dual)
+        good = violation <= self.solver.tol
+        self.certificate = Certificate(self.primal, dual, gap, violation, self.steps, good, convex=True)
+        if self.doubted is not None:
+            self.witness = (
+                self.witness
+                or of_columns(self.doubted, self.A, self.KA)
+                or of_columns(self.doubted, self.r, self.Kr, RESIDUAL)
+            )
+            self.certificate = refuted(self.certificate, self.witness)
 
     def solution(self) -> Solution:
         """Where the solve is. If that is in float32, nothing is certified."""

@@ -18,6 +18,7 @@ from mercer.gram import Gram
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers.certificate import Solution, certify
+from mercer.solvers.convexity import certified
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,17 @@ class QP:
         order: NDArray[np.int64] | None = None,
     ) -> list[Solution]:
         """One solution per problem, as ``SMO`` does; an interior-point method has no use for a start."""
-        K = gram.ordered(order).exact.to_dense()
-        return [self._solved(K, problem) for problem in problems]
+        own = gram.ordered(order).exact
+        K = own.to_dense()
+        return [self._solved(own, K, problem) for problem in problems]
 
-    def _solved(self, K: Array, problem: Problem) -> Solution:
+    def _solved(self, gram: Gram, K: Array, problem: Problem) -> Solution:
         (one,) = problem.columns()
         rows = np.arange(len(K)) if one.sample is None else one.sample
         part = K[np.ix_(rows, rows)]
         a, steps = minimum(part, one)
-        return certify(one, a, part @ a, steps, self.tol)
+        f = part @ a
+        return certified(certify(one, a, f, steps, self.tol), gram, one, f)
 
 
 def minimum(K: Array, problem: Problem) -> tuple[Vector, int]:

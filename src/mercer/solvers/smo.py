@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, StoredPairs
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
-from mercer.solvers.certificate import UNKNOWN, Solution, Task
+from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Task, Witness
+from mercer.solvers.convexity import judged
 
 Positions = NDArray[np.int64]
 
@@ -129,6 +130,11 @@ class SMO:
             reached = p.problem, p.steps, p.violation, p.gap, p.working, p.count, p.computed, p.kept, p.bits
             return bool(self.progress and self.progress(Progress(*reached, seconds)))
 
+        def concluded() -> list[Solution]:
+            return [
+                solution_of(task, self.tol, gram, problem, order) for task, problem in zip(tasks, problems, strict=True)
+            ]
+
         progress = None if self.progress is None else report
         try:
             native = [task.native for task in tasks]
@@ -137,11 +143,13 @@ class SMO:
             budget = self.budget - whole_bytes(gram, self.budget)
             _native.solve(held, native, self.tol, self.max_iter, budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
-            raise SolverInterrupted([solution_of(task, self.tol) for task in tasks]) from interrupt
-        for task in tasks:
+            raise SolverInterrupted(concluded()) from interrupt
+        solutions = concluded()
+        for task, solution in zip(tasks, solutions, strict=True):
             if task.native.status == _native.Status.unbounded:
-                raise contradicted(task.native.dual, task.native.steps, SAME, CLOSE)
-        return [solution_of(task, self.tol) for task in tasks]
+                assert isinstance(solution.certificate, Certificate)
+                raise contradicted(task.native.dual, task.native.steps, SAME, CLOSE, solution.certificate.witness)
+        return solutions
 
 
 def task_of(problem: Problem, start: Vector | None) -> Task:
@@ -152,8 +160,19 @@ def task_of(problem: Problem, start: Vector | None) -> Task:
     return Task(one, start)
 
 
-def contradicted(dual: float, steps: int, first: str, proof: str = "") -> NotSeparableError:
-    """What is said of a dual objective without bound, and how far it got; ``first`` if the first step knew no end."""
+def contradicted(
+    dual: float, steps: int, first: str, proof: str = "", witness: Witness | None = None
+) -> NotSeparableError:
+    """What is said of a dual objective without bound, and how far it got; ``first`` if the first step knew no end.
+
+    A kernel that is none, as a ``witness`` tells, has such duals whatever the samples are.
+    """
+    if witness is not None:
+        return NotSeparableError(
+            f"the kernel is not positive semi-definite on these samples ({witness}), and along such a direction the "
+            "dual objective grows without bound, so there is no hard margin or tube. Use a finite C, or make the "
+            "kernel positive semi-definite by mercer.kernels.repair"
+        )
     reached = f"it reached {dual:.3g} after {steps} steps{proof}"
     return NotSeparableError(
         "the hard constraints contradict each other: the dual objective grows without bound "
@@ -161,12 +180,15 @@ def contradicted(dual: float, steps: int, first: str, proof: str = "") -> NotSep
     )
 
 
-def solution_of(task: Task, tol: float) -> Solution:
+def solution_of(task: Task, tol: float, gram: Gram, problem: Problem, order: Positions | None) -> Solution:
     """What the core has found, which is certified even if it was interrupted."""
     native = task.native
     if not native.begun:  # interrupted before K a was known
         return Solution(task.a, np.zeros(len(native.bias)).squeeze(), UNKNOWN)
-    return task.solution(native.steps, tol)
+    solution = task.solution(native.steps, tol)
+    assert isinstance(solution.certificate, Certificate)
+    known = judged(solution.certificate, gram, problem, task.a, task.f, native.negative_pair, order)
+    return replace(solution, certificate=known)
 
 
 def matrices(gram: Gram, budget: int, order: Positions | None = None, *, single: bool) -> _native.Matrices:
@@ -189,7 +211,7 @@ def matrices(gram: Gram, budget: int, order: Positions | None = None, *, single:
     if whole_bytes(gram, budget):
         return _native.stored_matrices(gram.exact.to_dense(), order)
     every = np.arange(len(gram)) if order is None else order
-    diagonal = np.ascontiguousarray(gram.kernel.diag_of(gram.exact.samples)[every], dtype=np.float64)
+    diagonal = np.ascontiguousarray(gram.exact.diag()[every], dtype=np.float64)
     return _native.python_matrices(Selections(gram.exact, every), diagonal)
 
 

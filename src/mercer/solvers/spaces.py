@@ -6,6 +6,7 @@ in the dual and in the primal. A descent needs no more of either than the steps 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,8 @@ from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
 from mercer.remembered import remembered
 from mercer.samples import as_samples
+from mercer.solvers.certificate import Certificate
+from mercer.solvers.convexity import by_construction, of_columns, refuted
 
 Positions = NDArray[np.int64]
 #: Products with fewer rows are so short that float32 gains nothing.
@@ -45,6 +48,9 @@ class Space(Protocol):
 
     def rounding(self) -> float:
         """What rounding may add to e'Ke, for |e| = 1."""
+
+    def certified(self, certificate: Certificate, a: Vector, f: Vector) -> Certificate:
+        """The certificate of coefficients a with f = K a, and what is known of convexity."""
 
     def begin(self, outputs: int) -> None:
         """Sets f to zero."""
@@ -102,6 +108,11 @@ class Coefficients:
     def rounding(self) -> float:
         return rounding(self.source.dtype, self.diag())
 
+    def certified(self, certificate: Certificate, a: Vector, f: Vector) -> Certificate:
+        if by_construction(self.given.kernel, balanced=False):
+            return replace(certificate, convex=True)
+        return refuted(certificate, of_columns(self.given, a[:, None], f[:, None]))
+
     def begin(self, outputs: int) -> None:
         self.a = np.zeros((len(self), outputs))
 
@@ -151,6 +162,9 @@ class Features:
 
     def rounding(self) -> float:
         return rounding(self.phi.dtype, self.diag())
+
+    def certified(self, certificate: Certificate, a: Vector, f: Vector) -> Certificate:
+        return replace(certificate, convex=True)
 
     def begin(self, outputs: int) -> None:
         self.theta = np.zeros((self.phi.shape[1], outputs))

@@ -20,6 +20,7 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.problem import Vector
+from mercer.solvers.certificate import Witness
 from mercer.solvers.cholesky import PANEL, System, rounding
 from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh
 from mercer.solvers.stages import Begin, silent
@@ -121,7 +122,7 @@ class Spectral:
     def rounding(self, a: Vector) -> float:
         return rounding(self.gram.diag(), a)
 
-    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> Vector:
+    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> tuple[Vector, Witness | None]:
         return System(self.gram.exact).least_squares(ridge, q, total)
 
 
