@@ -14,6 +14,8 @@ from mercer.problem import Vector
 from mercer.remembered import remembered
 from mercer.samples import Samples
 
+#: What rounding may leave of a'Ka, relative to the square of the sum of its terms' norms.
+ROUNDED = 1e-6
 #: The one segment of all samples.
 ALL = np.zeros(1, dtype=np.int64)
 #: What an expansion makes of its fields when it is first called, and does not take along.
@@ -102,8 +104,26 @@ class Expansion:
         return {name: value for name, value in self.__dict__.items() if name not in MADE}
 
     def norm(self) -> Vector:
-        """The norm of f - b in the kernel's space: sqrt(a' K a), one per output."""
+        """The norm of f - b in the kernel's space: sqrt(a' K a), one per output; NaN where a' K a is negative."""
         if self.length is not None:
             return self.length.copy()
+        return root(*self.energy())
+
+    def energy(self) -> tuple[Vector, Vector]:
+        """a'Ka of every output, and the sum of the norms of its terms |a_i| k(x_i, x_i)^1/2."""
         product = self._prepared.product(self.coefficients)
-        return np.asarray(np.sqrt(np.maximum(np.sum(self.coefficients * product, axis=0), 0.0)))
+        squared = np.sum(self.coefficients * product, axis=0)
+        own = np.abs(self.kernel.diag_of(self.samples).astype(np.float64))
+        return squared, np.sqrt(own) @ np.abs(self.coefficients)
+
+
+def root(squared: Any, size: Any) -> Vector:
+    """The norm of which this is the square; NaN if that is negative by more than rounding, as of no real function.
+
+    ``size`` is the sum of the norms of the terms.
+
+    >>> root(np.array([4.0, -1e-18, -4.0]), np.array([2.0, 1.0, 2.0]))
+    array([ 2.,  0., nan])
+    """
+    rounding = ROUNDED * np.square(size)
+    return np.asarray(np.sqrt(np.where(squared < -rounding, np.nan, np.maximum(squared, 0.0))))

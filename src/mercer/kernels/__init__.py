@@ -9,7 +9,13 @@
 
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum, exp
 from mercer.kernels.alignments import LocalAlignment, Subsequence, WeightedDegree
-from mercer.kernels.base import FeaturesError, Kernel, UnresolvedKernelError
+from mercer.kernels.base import (
+    FeaturesError,
+    IndefiniteKernelWarning,
+    Kernel,
+    UnresolvedKernelError,
+    ZeroKernelWarning,
+)
 from mercer.kernels.bases import GaussianBasis, PolynomialBasis
 from mercer.kernels.differences import GappedKmer, Mismatch
 from mercer.kernels.distances import (
@@ -69,6 +75,7 @@ __all__ = [
     "Graphlet",
     "Hellinger",
     "HellingerDistance",
+    "IndefiniteKernelWarning",
     "Intersection",
     "JensenShannon",
     "Kernel",
@@ -115,6 +122,7 @@ __all__ = [
     "VertexHistogram",
     "WeightedDegree",
     "WeisfeilerLehman",
+    "ZeroKernelWarning",
     "exp",
     "named_kernel",
     "repair",

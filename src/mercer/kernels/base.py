@@ -39,6 +39,14 @@ class UnresolvedKernelError(ValueError):
     """
 
 
+class IndefiniteKernelWarning(RuntimeWarning):
+    """A machine met a direction along which its kernel is negative, as no positive semi-definite kernel is."""
+
+
+class ZeroKernelWarning(RuntimeWarning):
+    """A kernel is zero between some samples and all others, so that a machine cannot learn anything of them."""
+
+
 class FeaturesError(ValueError):
     """A kernel has no finite explicit feature map.
 

@@ -13,16 +13,21 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
-from mercer.kernels import Kernel, Precomputed, named_kernel
+from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.problem import Vector
 from mercer.samples import Samples
+from mercer.solvers.certificate import Witness
+from mercer.solvers.convexity import first_refuted
 
 #: The numbers that our door takes as they are.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+#: A machine whose optimum is not proven is judged on so many of its samples.
+JUDGED = 500
 #: Parameters of these types are what they are for ever.
 PLAIN = {bool, int, float, str, type(None)}
 
@@ -176,6 +181,66 @@ def warn_caller(text: str, category: type[Warning]) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+def warn_of_kernel(machine: Any, X: Any, y: Any = None) -> None:
+    """Says that the kernel of a fitted machine is not positive semi-definite, if its certificate has a witness.
+
+    With the targets y it says, too, how good the machine is on its own samples, as nothing is proven of it.
+    """
+    found = machine.certificate_
+    certificate = first_refuted(found if isinstance(found, tuple) else (found,))
+    if certificate is None:
+        return
+    reached = "" if y is None else f" {how_good(machine, X, y)}"
+    warn_indefinite(
+        machine,
+        certificate.witness,
+        "The problem is not convex: what was found need not be the optimum (violation of the KKT conditions "
+        f"{certificate.violation:.2g}), and its objectives and gap prove nothing.{reached}",
+    )
+
+
+def warn_indefinite(machine: Any, witness: Witness | None, consequence: str) -> None:
+    """Says that a kernel is not positive semi-definite, how that is known, what follows, and what helps."""
+    warn_caller(
+        f"{machine.kernel_} is not positive semi-definite on these samples: {witness}. {consequence} "
+        "mercer.kernels.repair(kernel) makes the kernel positive semi-definite.",
+        IndefiniteKernelWarning,
+    )
+
+
+def how_good(machine: Any, X: Any, y: Any) -> str:
+    """How good a machine is on the first of its own samples, beside what knows nothing of them."""
+    y = np.asarray(y)
+    some = np.arange(min(len(y), JUDGED))
+    said, y = machine.predict(_safe_indexing(X, some)), y[some]
+    if is_classifier(machine):
+        most = np.unique(y, return_counts=True)[1].max() / len(y)
+        return (
+            f"On {len(some)} of its own samples it is right for {np.mean(said == y):.0%}, "
+            f"the most frequent class alone for {most:.0%}."
+        )
+    around = float(np.square(y - y.mean(axis=0)).sum())
+    explained = 1 - float(np.square(y - said).sum()) / around if around else float("nan")
+    return f"On {len(some)} of its own samples its R2 is {explained:.3g}, that of a constant 0."
+
+
+def warn_of_zeros(machine: Any, diagonal: Vector, samples: Samples) -> None:
+    """Says for how many samples the kernel is zero: k(x, x) = 0 is a feature vector of zeros.
+
+    Among vectors some zeros are points like others; a matrix of zeros is not.
+    """
+    empty = np.flatnonzero(diagonal == 0)
+    if not len(empty) or (samples.width is not None and len(empty) < len(diagonal)):
+        return
+    which = "all" if len(empty) == len(diagonal) else f"{len(empty)} of"
+    warn_caller(
+        f"{machine.kernel_} is zero for {which} {len(diagonal)} samples (the first is number {empty[0]}), so that "
+        "nothing can be learned of them: they have no feature that it counts, such as a word of its alphabet and "
+        "length, a node or a label. Look at k.diag(X), and choose another kernel or leave them out.",
+        ZeroKernelWarning,
+    )
 
 
 class Stages:

@@ -22,7 +22,7 @@ from mercer.kernels import Precomputed
 from mercer.machines.base import warn_caller
 from mercer.machines.labels import LabelledMachine
 from mercer.machines.probability import coupled, sigmoid
-from mercer.machines.training import Positions, Training
+from mercer.machines.training import Positions, Training, certificate_of
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -73,7 +73,9 @@ class SupportClassifier(LabelledMachine):
             return solution.coefficients / margin, float(np.divide(bias, margin))
 
     def _norm(self, solution: Solution) -> float:
-        """|w| of that function; NaN if an interruption came before it was known."""
+        """|w| of that function; NaN if an interruption came before it was known, or if a'Ka is negative."""
+        if solution.squared_norm < 0 and certificate_of(solution).convex is False:
+            return math.nan
         return math.sqrt(max(solution.squared_norm, 0.0)) / abs(self._margin(solution)[0])
 
     # -- fit --------------------------------------------------------------------------------------------------

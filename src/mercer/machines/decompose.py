@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,10 +22,19 @@ from mercer.gram import Gram
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
-from mercer.machines.base import KernelMachine, Stages, precise, tell, warn_caller
+from mercer.machines.base import (
+    KernelMachine,
+    Stages,
+    precise,
+    tell,
+    warn_caller,
+    warn_of_kernel,
+    warn_of_zeros,
+)
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
-from mercer.solvers import Certificate
+from mercer.solvers import Certificate, Witness
+from mercer.solvers.convexity import along, by_construction, refuted, rounding
 from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
 from mercer.solvers.lanczos import Eigenpairs, Float, spectrum_ends
 from mercer.threads import limited
@@ -90,6 +100,8 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         samples = self._training(X)
         with limited(self.n_jobs):
             self._decompose(samples, Z, Watch(self, context))
+        warn_of_kernel(self, X)
+        warn_of_zeros(self, self.kernel_.gram(samples, budget=0).diag(), samples)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return samples
 
@@ -161,6 +173,26 @@ def certified(pairs: Eigenpairs) -> Certificate:
     primal, gap = -float(pairs.values.sum()), float(pairs.residuals.sum())
     violation = float(pairs.residuals.max(initial=0.0))
     return Certificate(primal, primal - gap, gap, violation, pairs.iterations, pairs.converged)
+
+
+def witness_of(gram: Gram, pairs: Eigenpairs, trace: float, name: str) -> Witness | None:
+    """What eigenvalues tell of a matrix that may not be positive semi-definite: one below 0, or more than the trace."""
+    noise = rounding(gram) * float(np.abs(gram.diag()).sum()) + float(pairs.residuals.sum())
+    lowest, rest = float(pairs.values.min(initial=0.0)), trace - float(pairs.values.sum())
+    return along(lowest, noise, f"{name} has the eigenvalue {{}}") or along(
+        rest, noise, f"the eigenvalues of {name} beside the {len(pairs.values)} largest add up to {{}}"
+    )
+
+
+def without_negative(values: Float) -> Float:
+    """Eigenvalues of which those that rounding made negative are 0; others below 0 are refused, as by scikit-learn."""
+    try:
+        return np.asarray(_check_psd_eigenvalues(values, enable_warnings=False))
+    except ValueError as error:
+        raise ValueError(
+            f"{error} mercer.kernels.repair makes the kernel positive semi-definite; fewer components may do without "
+            "such eigenvalues."
+        ) from None
 
 
 def divided(V: Float, by: Float) -> Float:
@@ -321,12 +353,17 @@ class KernelPCA(Decomposition):
         pairs = self._eigenpairs(operator, count, progress)
         self.n_iter_ = pairs.iterations
         self.certificate_ = certified(pairs)
+        if by_construction(self.kernel_, balanced=True):  # centring leaves directions whose sum is 0
+            self.certificate_ = replace(self.certificate_, convex=True)
+        else:
+            trace = float(operator.gram.diag().sum(dtype=np.float64) - operator.means.sum())
+            self.certificate_ = refuted(self.certificate_, witness_of(operator.gram, pairs, trace, "HKH"))
         if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         # What is left of a matrix by centring it is no more exact than the matrix was.
         rounding = 16 * np.finfo(np.float64).eps * float(np.abs(operator.gram.diag()).sum())
         values = np.where(np.abs(pairs.values) > rounding, pairs.values, 0.0)
-        values = _check_psd_eigenvalues(values, enable_warnings=False)
+        values = without_negative(values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
         vectors, _ = svd_flip(u=pairs.vectors, v=None)
         self.eigenvalues_, self.eigenvectors_ = values[kept], vectors[:, kept]
@@ -347,7 +384,7 @@ class KernelPCA(Decomposition):
         product = lambda v: operator(v[:, None])[:, 0]  # noqa: E731
         lowest = spectrum_ends(product, len(operator.gram), ENDS).smallest
         if -lowest > values[-1]:
-            _check_psd_eigenvalues(np.append(values, lowest), enable_warnings=False)
+            without_negative(np.append(values, lowest))
 
     def _fit_inverse(self) -> None:
         if hasattr(self.X_fit_, "tocsr"):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine, precise, tell, warn_caller
+from mercer.machines.base import KernelMachine, precise, tell, warn_caller, warn_of_kernel, warn_of_zeros
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
@@ -120,6 +120,8 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             raise
         self._keep(samples, y, space, descent)
         self._warn(descent)
+        warn_of_kernel(self, X, y)
+        warn_of_zeros(self, space.diag(), samples)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 

@@ -16,14 +16,17 @@ from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.leaf import vectors
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import KernelMachine
+from mercer.machines.base import KernelMachine, warn_indefinite, warn_of_zeros
 from mercer.machines.labels import checked_labels
 from mercer.neighbors import Positions, search
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.solvers.convexity import by_construction, of_pair
 from mercer.threads import limited
 
+#: Of so many samples the squared distances to all are looked at, where the kernel may not be one.
+PROBED = 20
 #: Queries are answered so many at a time.
 QUERIES = 4096
 
@@ -85,7 +88,22 @@ class KernelNeighbors(KernelMachine):
         self.n_samples_fit_ = len(samples)
         self._y = targets
         self._search = search(self.kernel_, self.samples_)
+        self._warn_of_kernel()
         return self
+
+    def _warn_of_kernel(self) -> None:
+        """Says that the kernel is none, as some squared distances tell, or that it is nothing but zeros."""
+        gram = self.kernel_.gram(self.samples_, budget=0)
+        warn_of_zeros(self, gram.diag(), self.samples_)
+        if by_construction(self.kernel_, balanced=True):
+            return
+        some = np.unique(np.linspace(0, len(gram) - 1, PROBED).astype(np.int64))
+        own = gram.exact.diag()
+        squared = own[some, None] + own - 2 * gram.exact.block(some, slice(None))
+        i, j = np.unravel_index(np.argmin(squared), squared.shape)
+        witness = of_pair(gram, int(some[i]), int(j))
+        if witness is not None:
+            warn_indefinite(self, witness, "Squared distances below zero count as zero, so neighbours may be any.")
 
     def _chosen_kernel(self, columns: int, gamma: float | None = None) -> Kernel:
         rate = self.gamma if gamma is None and not isinstance(self.gamma, str) else gamma

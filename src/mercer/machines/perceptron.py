@@ -10,14 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.expansion import Expansion
+from mercer.expansion import ROUNDED, Expansion
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine
+from mercer.machines.base import KernelMachine, warn_indefinite, warn_of_zeros
 from mercer.machines.online import OnlineClassifier
 from mercer.machines.training import vectors
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
+from mercer.solvers.certificate import Witness
 from mercer.solvers.perceptron import Lesson, Positions, Support, Weights, largest
 
 #: Rows of a stream that are looked at together: what ``partial_fit`` copies of its data at most.
@@ -251,6 +252,8 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         finally:  # what was learned before Ctrl-C is kept
             self.n_samples_seen_ = len(samples)
             self._keep(samples, np.arange(len(samples)), learner, lesson)
+        warn_of_zeros(self, gram.diag(), samples)
+        self._warn_of_kernel()
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
@@ -298,7 +301,19 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         mistakes = learner.learn(gram, lesson, np.arange(known, len(pool)))
         self.n_samples_seen_ += len(samples)
         self._keep(pool, places, learner, lesson)
+        if len(self.expansion_) <= len(samples):  # then it costs less than what was computed anyway
+            self._warn_of_kernel()
         return int(mistakes.sum())
+
+    def _warn_of_kernel(self) -> None:
+        """Says that the kernel is none, if a'Ka of the coefficients tells."""
+        if self.kernel_.validity == "psd":
+            return
+        squared, size = self.expansion_.energy()
+        lowest = float(np.min(squared + ROUNDED * size**2))
+        if lowest < 0:
+            witness = Witness(float(np.min(squared)))
+            warn_indefinite(self, witness, "Mistakes need not come to an end, nor need f be right where it made none.")
 
     def _keep(self, pool: Samples, places: Positions, learner: Support, lesson: Lesson) -> None:
         """The support, from which ``partial_fit`` goes on, and the function; the pool has these places in the data."""

@@ -16,11 +16,11 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine, Stages, penalty_of, precise
+from mercer.machines.base import KernelMachine, Stages, penalty_of, precise, warn_of_kernel, warn_of_zeros
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.solvers import Cholesky
-from mercer.solvers.cholesky import Factored, System
+from mercer.solvers.cholesky import EIGENVECTOR, Factored, System
 from mercer.solvers.posterior import Posterior
 from mercer.solvers.stages import Begin
 
@@ -90,12 +90,20 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         known = precise(kernel, some, solution.coefficients, float(np.abs(targets).max()))
         self.expansion_ = Expansion(kernel, known, solution.coefficients, np.asarray(solution.bias))
         self.X_fit_ = X if isinstance(checked, Samples) else checked
+        self._warn_of_kernel(X, targets, gram)
         self.support_ = kept
         self._known: list[tuple[Any, Posterior]] = []
         absent = np.flatnonzero(weight == 0)
         self._absent = targets[absent] - self.expansion_(samples.take(absent)) if len(absent) else targets[:0]
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
+
+    def _warn_of_kernel(self, X: Any, targets: Vector, gram: Gram) -> None:
+        """Says that the kernel is none, where the solver has not, or that it is nothing but zeros."""
+        certificates = self.certificate_ if isinstance(self.certificate_, tuple) else (self.certificate_,)
+        if not any(c.witness is not None and c.witness.direction == EIGENVECTOR for c in certificates):
+            warn_of_kernel(self, X, targets)
+        warn_of_zeros(self, gram.diag(), gram.samples)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values of the fitted function at X; with ``return_std``, their standard deviations as well.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import _check_psd_eigenvalues
 
 from mercer.expansion import Expansion
-from mercer.machines.decompose import Decomposition, Watch, certified, divided
+from mercer.machines.decompose import Decomposition, Watch, certified, divided, without_negative, witness_of
 from mercer.samples import Samples
+from mercer.solvers.convexity import by_construction, refuted
 from mercer.solvers.eigen import GUARDS, WIDTH, Operator, reported
 from mercer.solvers.lanczos import Eigenpairs, largest
 from mercer.solvers.lapack import interruptible
@@ -111,12 +112,18 @@ class KernelSVD(Decomposition):
         self.expansion_ = Expansion(self.kernel_, others.copy(), factor, np.zeros(count))
 
     def _square(self, samples: Samples, count: int, progress: Watch) -> None:
-        pairs = self._eigenpairs(Operator(self._gram(samples)), count, progress)
+        operator = Operator(self._gram(samples))
+        pairs = self._eigenpairs(operator, count, progress)
         vectors, _ = svd_flip(u=pairs.vectors, v=None)
-        self.singular_values_ = _check_psd_eigenvalues(pairs.values, enable_warnings=False)
+        self.singular_values_ = without_negative(pairs.values)
         self.left_ = self.right_ = vectors
         self.residuals_, self.n_iter_ = pairs.residuals, pairs.iterations
         self.certificate_ = certified(pairs)
+        if by_construction(self.kernel_, balanced=False):
+            self.certificate_ = replace(self.certificate_, convex=True)
+        else:
+            trace = float(operator.gram.diag().sum(dtype=np.float64))
+            self.certificate_ = refuted(self.certificate_, witness_of(operator.gram, pairs, trace, "K"))
 
     def _rectangular(self, x: Samples, z: Samples, count: int, progress: Watch) -> None:
         """Through the eigenvectors of A'A, A = k(X, Z), by products with A and A'."""
@@ -144,4 +151,4 @@ class KernelSVD(Decomposition):
         self.residuals_ = np.linalg.norm(back - self.right_ * self.singular_values_, axis=0)
         # Singular values are the largest eigenvalues of A beside A', whose vectors are u above v.
         found = Eigenpairs(self.singular_values_, V, self.residuals_, self.n_iter_, converged)
-        self.certificate_ = certified(found)
+        self.certificate_ = replace(certified(found), convex=True)  # A'A is positive semi-definite

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, is_outlier_detector
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
@@ -21,13 +21,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, root
 from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
 from mercer.kernels.vectors import resolved_gamma
-from mercer.machines.base import FLOATS, KernelMachine, precise, tell, warn_caller, watch
+from mercer.machines.base import (
+    FLOATS,
+    KernelMachine,
+    precise,
+    tell,
+    warn_caller,
+    warn_of_kernel,
+    warn_of_zeros,
+    watch,
+)
 from mercer.machines.progress import line, summary
 from mercer.machines.targets import positive_weights
 from mercer.machines.training import Positions, Training, certificate_of, dense, finite, stored, vectors
@@ -36,6 +45,7 @@ from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors
 from mercer.samples.base import Array
 from mercer.solvers import QP, SMO, Progress, Solution, SolverInterrupted
+from mercer.solvers.certificate import WIDE
 from mercer.threads import limited
 
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
@@ -123,6 +133,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         if self.verbose:
             tell(self, None, "solve", summary(list(map(certificate_of, solutions)), float(self.tol)), {})
         self._warn(solutions)
+        self._warn_of_kernel(X, y, training, gram, solutions)
         self._complete(training, gram)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
@@ -316,7 +327,8 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         squared = np.zeros(np.shape(f.bias))
         for some in chunks(len(spanning), 8 * len(training.samples)):
             squared += np.sum(f.coefficients[some] * (f(training.take(spanning[some])) - f.bias), axis=0)
-        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+        size = np.sqrt(np.abs(training.kernel.diag_of(training.take(spanning)))) @ np.abs(f.coefficients)
+        return root(squared, size)
 
     def _support(self, training: Training, nonzero: Positions) -> Positions:
         """The positions of the support vectors, in the order of the attributes."""
@@ -340,7 +352,17 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     def _warn(self, solutions: Sequence[Solution]) -> None:
         """Says how far the solver got where that is not far enough."""
-        open_ends = [c for c in map(certificate_of, solutions) if not c.converged]
+        certificates = list(map(certificate_of, solutions))
+        open_ends = [c for c in certificates if not c.converged]
+        wide = [c for c in certificates if c.wide]
+        if not open_ends and wide:
+            worst = max(wide, key=lambda c: c.share)
+            warn_caller(
+                f"Converged to tol={self.tol:g}, but that is wide for these data: the objective may be "
+                f"{worst.share:.0%} from the optimum. About tol={self.tol * worst.remedy:.1g} would bring that to "
+                f"{WIDE:.0%}.",
+                ConvergenceWarning,
+            )
         if not open_ends:
             return
         reached = f"the KKT conditions are violated by {max(c.violation for c in open_ends):.3g}, tol is {self.tol:g}."
@@ -352,6 +374,13 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         else:
             text = f"The solver stopped before it converged: {reached} Columns of one scale, or a smaller C, may help."
         warn_caller(text, ConvergenceWarning)
+
+    def _warn_of_kernel(self, X: Any, y: Any, training: Training, gram: Gram, solutions: Sequence[Solution]) -> None:
+        """Says that the kernel is none, or nothing but zeros, as far as that is known."""
+        warn_of_kernel(self, X, None if is_outlier_detector(self) else y)
+        # Of vectors only a matrix of zeros counts, and then no function has a norm.
+        if training.samples.width is None or not any(solution.squared_norm for solution in solutions):
+            warn_of_zeros(self, gram.exact.diag()[training.place], training.samples)
 
     @property
     def expansion_(self) -> Expansion:

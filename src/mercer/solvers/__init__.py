@@ -5,7 +5,7 @@ from typing import Protocol
 from mercer.gram import Gram
 from mercer.problem import Problem
 from mercer.solvers.basis import ImportVectors
-from mercer.solvers.certificate import Certificate, Solution, certify
+from mercer.solvers.certificate import Certificate, Solution, Witness, certify
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.newton import Newton
 from mercer.solvers.qp import QP
@@ -39,5 +39,6 @@ __all__ = [
     "Solution",
     "Solver",
     "SolverInterrupted",
+    "Witness",
     "certify",
 ]

@@ -307,7 +307,8 @@ class System:
             warnings.warn(
                 f"Singular matrix in solving the dual problem: the condition number of K + ridge is about "
                 f"{condition:.1e}, and {int((~kept).sum())} of {len(A)} eigenvalues were dropped. The least-squares "
-                "solution of smallest norm was taken; a larger alpha gives a unique one.",
+                "solution of smallest norm was taken; a larger alpha gives a unique one."
+                + ("" if witness is None else f" {witness}: mercer.kernels.repair makes the kernel what it should be."),
                 LinAlgWarning,
                 stacklevel=2,
             )

@@ -70,7 +70,7 @@ def judged(
     """
     if by_construction(gram.kernel, balanced=problem.total is not None):
         return replace(certificate, convex=True)
-    witness = of_solution(gram, problem, a, f, order) or known
+    witness = known or of_solution(gram, problem, a, f, order)
     if witness is None and pair is not None:
         witness = of_pair(gram, *(pair if order is None else order[list(pair)].tolist()))
     return refuted(certificate, witness)
