@@ -204,6 +204,7 @@ def test_coupling_finds_the_probabilities_behind_consistent_pairs():
     np.testing.assert_allclose(coupled(r[None]), [p], atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 @pytest.mark.parametrize("nu", [0.2, 0.5])
 def test_nu_of_a_kernel_with_a_margin_below_zero_is_scikit_learns(nu):
     X, y = load_breast_cancer(return_X_y=True)  # the sigmoid of columns that were not scaled is far from a kernel

@@ -22,6 +22,8 @@ X = load_digits().data / 16
 rng = np.random.default_rng(0)
 
 
+#: Some of its matrices are random.
+@pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 @parametrize_with_checks([KernelPCA(), KernelPCA(2, kernel="rbf"), KernelSVD(), KernelSVD(kernel="precomputed")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -110,6 +112,7 @@ def test_a_matrix_that_is_not_symmetric_is_seen_through_its_symmetric_part(itera
     np.testing.assert_allclose(machine.eigenvectors_, known.eigenvectors_, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 def test_randomized_refuses_what_would_take_a_negative_eigenvalue(iterative):
     rng = np.random.default_rng(0)
     U = np.linalg.qr(rng.standard_normal((300, 300)))[0]

@@ -13,7 +13,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge, KernelRidgeCV
-from mercer.kernels import Categorical, Custom, Gaussian, Linear, Sigmoid
+from mercer.kernels import Categorical, Custom, Gaussian, IndefiniteKernelWarning, Linear, Sigmoid
 
 X, y = load_diabetes(return_X_y=True)
 X, y = X[:60] * 20, y[:60]
@@ -30,6 +30,8 @@ def expected_failures(estimator):
     return {} if estimator.kernel == "precomputed" else dict.fromkeys(names, repeated)
 
 
+#: Some of its matrices are random.
+@pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 @parametrize_with_checks(
     [KernelRidgeCV(kernel="rbf", fit_intercept=True), KernelRidgeCV(kernel="precomputed")],
     expected_failed_checks=expected_failures,
@@ -124,15 +126,16 @@ def test_any_kernel_and_any_data():
 
 def test_indefinite_kernels_are_named():
     kernel = Sigmoid(1.0, -1.0)
-    machine = KernelRidgeCV(kernel=kernel, fit_intercept=True).fit(X, y)  # of alphas that outweigh what is negative
+    with pytest.warns(IndefiniteKernelWarning, match="K has the eigenvalue -"):
+        machine = KernelRidgeCV(kernel=kernel, fit_intercept=True).fit(X, y)  # of alphas that outweigh what is negative
     assert np.isfinite(machine.errors_).all()
-    with pytest.warns(LinAlgWarning, match="not considered"):
+    with pytest.warns(LinAlgWarning, match="not considered"), pytest.warns(IndefiniteKernelWarning):
         machine = KernelRidgeCV([1e-3, *machine.alphas_], kernel=kernel, fit_intercept=True).fit(X, y)
     np.testing.assert_array_equal(np.isinf(machine.errors_), [True] + [False] * 100)
     assert machine.certificate_.converged
     with pytest.raises(ValueError, match="larger alphas"):
         KernelRidgeCV([1e-3], kernel=kernel).fit(X, y)
-    with pytest.warns(LinAlgWarning, match="not positive definite"):
+    with pytest.warns(IndefiniteKernelWarning, match="K [+] ridge has the eigenvalue -"):
         machine = KernelRidge(1e-3, kernel=kernel).fit(X, y)
     with pytest.raises(ValueError, match="no covariance"):
         machine.loo_residuals()

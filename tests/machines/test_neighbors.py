@@ -21,6 +21,8 @@ X, X_new, y, y_new = digits[:1200], digits[1200:1500], labels[:1200], labels[120
 diabetes, target = load_diabetes(return_X_y=True)
 
 
+#: Some of its matrices are random.
+@pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 @parametrize_with_checks(
     [
         KernelNeighborsClassifier(),

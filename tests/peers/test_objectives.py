@@ -31,7 +31,10 @@ from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
 from tests.naive import judge
 
-pytestmark = pytest.mark.filterwarnings("ignore:record_property is incompatible")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:record_property is incompatible"),
+    pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning"),
+]
 FOLDER = os.environ.get("MERCER_DATA")
 ROWS = int(os.environ.get("MERCER_ROWS", "300"))
 #: Objectives are equal if they differ by no more, relatively.

@@ -72,11 +72,13 @@ def test_singular_system_with_bias():
     np.testing.assert_allclose(x @ (x.T @ solution.coefficients) + solution.bias, y, atol=1e-7)
 
 
-def test_indefinite_matrix_is_solved_or_warned_about():
+def test_indefinite_matrix_is_solved_and_certified_as_such():
     K = np.array([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3 and -1: regular but not positive definite
-    with pytest.warns(LinAlgWarning):
-        solution = Cholesky().solve(Precomputed().gram(K), squared(np.array([1.0, 0.0]), 0.0))
+    solution = Cholesky().solve(Precomputed().gram(K), squared(np.array([1.0, 0.0]), 0.0))
     np.testing.assert_allclose(K @ solution.coefficients, [1.0, 0.0], atol=1e-12)
+    assert solution.certificate.convex is False
+    assert not solution.certificate.converged
+    assert np.isclose(solution.certificate.witness.curvature, -1)
 
 
 def test_refuses_bounds_early():

@@ -40,11 +40,29 @@ class UnresolvedKernelError(ValueError):
 
 
 class IndefiniteKernelWarning(RuntimeWarning):
-    """A machine met a direction along which its kernel is negative, as no positive semi-definite kernel is."""
+    """A machine met a direction along which its kernel is negative, as no positive semi-definite kernel is.
+
+    The machine is fitted all the same, but nothing is proven of it. ``mercer.kernels.repair`` is the remedy.
+
+    >>> import warnings
+    >>> from mercer import SVC
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     machine = SVC(kernel=-1 * Linear()).fit([[0.0], [1.0]], [0, 1])
+    >>> said[0].category is IndefiniteKernelWarning, machine.certificate_.convex
+    (True, False)
+    """
 
 
 class ZeroKernelWarning(RuntimeWarning):
-    """A kernel is zero between some samples and all others, so that a machine cannot learn anything of them."""
+    """A kernel is zero between some samples and all others, so that a machine cannot learn anything of them.
+
+    >>> import warnings
+    >>> from mercer import SVC
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     machine = SVC(kernel=Spectrum(5)).fit(["too", "long", "words"], [0, 1, 1])
+    >>> said[0].category is ZeroKernelWarning
+    True
+    """
 
 
 class FeaturesError(ValueError):

@@ -227,10 +227,12 @@ def how_good(machine: Any, X: Any, y: Any) -> str:
 
 
 def warn_of_zeros(machine: Any, diagonal: Vector, samples: Samples) -> None:
-    """Says for how many samples the kernel is zero: k(x, x) = 0 is a feature vector of zeros.
+    """Says for how many samples the kernel is zero: k(x, x) = 0 is a feature vector of zeros, if k has features.
 
     Among vectors some zeros are points like others; a matrix of zeros is not.
     """
+    if machine.kernel_.validity != "psd":
+        return
     empty = np.flatnonzero(diagonal == 0)
     if not len(empty) or (samples.width is not None and len(empty) < len(diagonal)):
         return

@@ -276,8 +276,8 @@ class NuSVC(SupportClassifier):
             )
         return margin, float(positive + negative) / 2
 
-    def _warn(self, solutions: Sequence[Solution]) -> None:
-        super()._warn(solutions)
+    def _warn(self, training: Training, solutions: Sequence[Solution]) -> None:
+        super()._warn(training, solutions)
         margins = [(abs(self._margin(solution)[0]), certificate_of(solution)) for solution in solutions]
         # What is left of a slope in the end may be taken for a margin of that size.
         left = [UNCERTAIN * certificate.violation * certificate.converged for _, certificate in margins]

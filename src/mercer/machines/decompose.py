@@ -28,13 +28,13 @@ from mercer.machines.base import (
     precise,
     tell,
     warn_caller,
-    warn_of_kernel,
+    warn_indefinite,
     warn_of_zeros,
 )
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 from mercer.solvers import Certificate, Witness
-from mercer.solvers.convexity import along, by_construction, refuted, rounding
+from mercer.solvers.convexity import along, by_construction, of_some_rows, refuted, rounding
 from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
 from mercer.solvers.lanczos import Eigenpairs, Float, spectrum_ends
 from mercer.threads import limited
@@ -100,10 +100,18 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         samples = self._training(X)
         with limited(self.n_jobs):
             self._decompose(samples, Z, Watch(self, context))
-        warn_of_kernel(self, X)
+        self._warn_of_kernel()
         warn_of_zeros(self, self.kernel_.gram(samples, budget=0).diag(), samples)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return samples
+
+    def _warn_of_kernel(self) -> None:
+        if self.certificate_.convex is False:
+            warn_indefinite(
+                self,
+                self.certificate_.witness,
+                "Components of positive eigenvalues are kept; distances along them are not those of the samples.",
+            )
 
     def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
         """Sets the fitted attributes."""
@@ -141,6 +149,12 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         self._warn(pairs)
         return pairs
 
+    def _judged(self, operator: Operator, pairs: Eigenpairs) -> Certificate:
+        """The certificate of eigenpairs, and what is known of the matrix: positive semi-definite or not."""
+        if by_construction(self.kernel_, balanced=operator.balanced):
+            return replace(certified(pairs), convex=True)
+        return refuted(certified(pairs), witness_of(operator, pairs) or of_some_rows(operator.given))
+
     def transform(self, X: Any) -> Array:
         """The coordinates of X along the components, of shape (n_samples, n_components)."""
         check_is_fitted(self)
@@ -175,19 +189,20 @@ def certified(pairs: Eigenpairs) -> Certificate:
     return Certificate(primal, primal - gap, gap, violation, pairs.iterations, pairs.converged)
 
 
-def witness_of(gram: Gram, pairs: Eigenpairs, trace: float, name: str) -> Witness | None:
+def witness_of(operator: Operator, pairs: Eigenpairs) -> Witness | None:
     """What eigenvalues tell of a matrix that may not be positive semi-definite: one below 0, or more than the trace."""
-    noise = rounding(gram) * float(np.abs(gram.diag()).sum()) + float(pairs.residuals.sum())
-    lowest, rest = float(pairs.values.min(initial=0.0)), trace - float(pairs.values.sum())
-    return along(lowest, noise, f"{name} has the eigenvalue {{}}") or along(
-        rest, noise, f"the eigenvalues of {name} beside the {len(pairs.values)} largest add up to {{}}"
+    noise = rounding(operator.given) * float(np.abs(operator.gram.diag()).sum()) + float(pairs.residuals.sum())
+    lowest, rest = float(pairs.values.min(initial=0.0)), operator.trace() - float(pairs.values.sum())
+    return along(lowest, noise, f"{operator.name} has the eigenvalue {{}}") or along(
+        rest, noise, f"the eigenvalues of {operator.name} beside the {len(pairs.values)} largest add up to {{}}"
     )
 
 
 def without_negative(values: Float) -> Float:
     """Eigenvalues of which those that rounding made negative are 0; others below 0 are refused, as by scikit-learn."""
     try:
-        return np.asarray(_check_psd_eigenvalues(values, enable_warnings=False))
+        with np.errstate(divide="ignore"):
+            return np.asarray(_check_psd_eigenvalues(values, enable_warnings=False))
     except ValueError as error:
         raise ValueError(
             f"{error} mercer.kernels.repair makes the kernel positive semi-definite; fewer components may do without "
@@ -352,12 +367,7 @@ class KernelPCA(Decomposition):
         count, operator = self._count(len(samples)), Centred(self._gram(samples))
         pairs = self._eigenpairs(operator, count, progress)
         self.n_iter_ = pairs.iterations
-        self.certificate_ = certified(pairs)
-        if by_construction(self.kernel_, balanced=True):  # centring leaves directions whose sum is 0
-            self.certificate_ = replace(self.certificate_, convex=True)
-        else:
-            trace = float(operator.gram.diag().sum(dtype=np.float64) - operator.means.sum())
-            self.certificate_ = refuted(self.certificate_, witness_of(operator.gram, pairs, trace, "HKH"))
+        self.certificate_ = self._judged(operator, pairs)
         if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         # What is left of a matrix by centring it is no more exact than the matrix was.

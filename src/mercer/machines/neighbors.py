@@ -22,7 +22,7 @@ from mercer.neighbors import Positions, search
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
-from mercer.solvers.convexity import by_construction, of_pair
+from mercer.solvers.convexity import by_construction, of_some_rows
 from mercer.threads import limited
 
 #: Of so many samples the squared distances to all are looked at, where the kernel may not be one.
@@ -97,11 +97,7 @@ class KernelNeighbors(KernelMachine):
         warn_of_zeros(self, gram.diag(), self.samples_)
         if by_construction(self.kernel_, balanced=True):
             return
-        some = np.unique(np.linspace(0, len(gram) - 1, PROBED).astype(np.int64))
-        own = gram.exact.diag()
-        squared = own[some, None] + own - 2 * gram.exact.block(some, slice(None))
-        i, j = np.unravel_index(np.argmin(squared), squared.shape)
-        witness = of_pair(gram, int(some[i]), int(j))
+        witness = of_some_rows(gram)
         if witness is not None:
             warn_indefinite(self, witness, "Squared distances below zero count as zero, so neighbours may be any.")
 

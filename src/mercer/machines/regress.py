@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
 
+from mercer.machines.base import warn_caller
 from mercer.machines.support import SupportMachine
 from mercer.machines.targets import column, one_each, priced
-from mercer.machines.training import Training
+from mercer.machines.training import Training, certificate_of
 from mercer.problem import Problem, Vector, epsilon_insensitive, nu_epsilon
 from mercer.samples.base import Array
 from mercer.solvers import Solution
+from mercer.solvers.certificate import WIDE
+
+#: A tol above this share of the standard deviation of the targets is coarse.
+COARSE = 0.05
 
 
 class SupportRegressor(RegressorMixin, SupportMachine):  # type: ignore[misc]
@@ -25,6 +32,18 @@ class SupportRegressor(RegressorMixin, SupportMachine):  # type: ignore[misc]
         targets: Array = np.asarray(column(y), dtype=np.float64)
         assert_all_finite(targets, input_name="y")
         return one_each(targets, samples)
+
+    def _warn(self, training: Training, solutions: Sequence[Solution]) -> None:
+        """Says, too, that ``tol``, an error of f, is a large part of what the targets vary by."""
+        super()._warn(training, solutions)
+        certificate = certificate_of(solutions[0])
+        if certificate.wide and self.tol > COARSE * (spread := float(np.std(training.target))) > 0:
+            warn_caller(
+                f"Converged to tol={self.tol:g}, which is coarse for targets of standard deviation {spread:.2g}: the "
+                f"objective may be {certificate.share:.0%} from the optimum. About "
+                f"tol={self.tol * certificate.remedy:.1g} would bring that to {WIDE:.0%}; or scale the targets.",
+                ConvergenceWarning,
+            )
 
     def _size(self, training: Training) -> float:
         return float(np.abs(training.target).max())

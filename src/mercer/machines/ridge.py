@@ -20,7 +20,7 @@ from mercer.machines.base import KernelMachine, Stages, penalty_of, precise, war
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.solvers import Cholesky
-from mercer.solvers.cholesky import EIGENVECTOR, Factored, System
+from mercer.solvers.cholesky import Factored, System
 from mercer.solvers.posterior import Posterior
 from mercer.solvers.stages import Begin
 
@@ -99,10 +99,8 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         return self
 
     def _warn_of_kernel(self, X: Any, targets: Vector, gram: Gram) -> None:
-        """Says that the kernel is none, where the solver has not, or that it is nothing but zeros."""
-        certificates = self.certificate_ if isinstance(self.certificate_, tuple) else (self.certificate_,)
-        if not any(c.witness is not None and c.witness.direction == EIGENVECTOR for c in certificates):
-            warn_of_kernel(self, X, targets)
+        """Says that the kernel is not positive semi-definite, or that it is nothing but zeros."""
+        warn_of_kernel(self, X, targets)
         warn_of_zeros(self, gram.diag(), gram.samples)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

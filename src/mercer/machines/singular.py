@@ -10,9 +10,8 @@ from sklearn.base import _fit_context
 from sklearn.utils.extmath import svd_flip
 
 from mercer.expansion import Expansion
-from mercer.machines.decompose import Decomposition, Watch, certified, divided, without_negative, witness_of
+from mercer.machines.decompose import Decomposition, Watch, certified, divided, without_negative
 from mercer.samples import Samples
-from mercer.solvers.convexity import by_construction, refuted
 from mercer.solvers.eigen import GUARDS, WIDTH, Operator, reported
 from mercer.solvers.lanczos import Eigenpairs, largest
 from mercer.solvers.lapack import interruptible
@@ -118,12 +117,7 @@ class KernelSVD(Decomposition):
         self.singular_values_ = without_negative(pairs.values)
         self.left_ = self.right_ = vectors
         self.residuals_, self.n_iter_ = pairs.residuals, pairs.iterations
-        self.certificate_ = certified(pairs)
-        if by_construction(self.kernel_, balanced=False):
-            self.certificate_ = replace(self.certificate_, convex=True)
-        else:
-            trace = float(operator.gram.diag().sum(dtype=np.float64))
-            self.certificate_ = refuted(self.certificate_, witness_of(operator.gram, pairs, trace, "K"))
+        self.certificate_ = self._judged(operator, pairs)
 
     def _rectangular(self, x: Samples, z: Samples, count: int, progress: Watch) -> None:
         """Through the eigenvectors of A'A, A = k(X, Z), by products with A and A'."""

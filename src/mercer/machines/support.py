@@ -45,7 +45,6 @@ from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors
 from mercer.samples.base import Array
 from mercer.solvers import QP, SMO, Progress, Solution, SolverInterrupted
-from mercer.solvers.certificate import WIDE
 from mercer.threads import limited
 
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
@@ -132,7 +131,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self._keep(X, training, problems, solutions)
         if self.verbose:
             tell(self, None, "solve", summary(list(map(certificate_of, solutions)), float(self.tol)), {})
-        self._warn(solutions)
+        self._warn(training, solutions)
         self._warn_of_kernel(X, y, training, gram, solutions)
         self._complete(training, gram)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
@@ -350,19 +349,10 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return _align_api_if_sparse(samples.array)
         return samples.array if isinstance(samples, Vectors) else _safe_indexing(X, self.support_)
 
-    def _warn(self, solutions: Sequence[Solution]) -> None:
+    def _warn(self, training: Training, solutions: Sequence[Solution]) -> None:
         """Says how far the solver got where that is not far enough."""
         certificates = list(map(certificate_of, solutions))
         open_ends = [c for c in certificates if not c.converged]
-        wide = [c for c in certificates if c.wide]
-        if not open_ends and wide:
-            worst = max(wide, key=lambda c: c.share)
-            warn_caller(
-                f"Converged to tol={self.tol:g}, but that is wide for these data: the objective may be "
-                f"{worst.share:.0%} from the optimum. About tol={self.tol * worst.remedy:.1g} would bring that to "
-                f"{WIDE:.0%}.",
-                ConvergenceWarning,
-            )
         if not open_ends:
             return
         reached = f"the KKT conditions are violated by {max(c.violation for c in open_ends):.3g}, tol is {self.tol:g}."
@@ -380,7 +370,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         warn_of_kernel(self, X, None if is_outlier_detector(self) else y)
         # Of vectors only a matrix of zeros counts, and then no function has a norm.
         if training.samples.width is None or not any(solution.squared_norm for solution in solutions):
-            warn_of_zeros(self, gram.exact.diag()[training.place], training.samples)
+            warn_of_zeros(self, gram.diag()[training.place], training.samples)
 
     @property
     def expansion_(self) -> Expansion:

@@ -29,8 +29,6 @@ from mercer.solvers.stages import Begin, silent
 
 #: A ridge so many times as large as K, and as the smallest, is far beyond them.
 FAR = 2.0**20
-#: What least squares knows of a matrix that is not positive semi-definite.
-EIGENVECTOR = "K + ridge has the eigenvalue {}"
 #: Rows handled at a time where a temporary of the matrix's width is needed.
 PANEL = 384
 
@@ -47,6 +45,10 @@ class Factored(Protocol):
     def factor(self, ridge: Vector) -> Callable[[Vector], Vector]: ...
 
     def product(self, a: Vector) -> Vector: ...
+
+    @property
+    def witness(self) -> Witness | None:
+        """A direction along which K is negative, if that is known already."""
 
     def rounding(self, a: Vector) -> float: ...
 
@@ -90,7 +92,7 @@ class Cholesky:
         coefficients, product = np.empty_like(q), np.empty_like(q)
         total = None if problem.total is None else float(np.asarray(problem.total))
         steps, good = 0, True
-        witness: Witness | None = None
+        witness = system.witness
         patterns, which = np.unique(ridges, axis=1, return_inverse=True)
         for number in range(patterns.shape[1]):
             columns = np.flatnonzero(np.ravel(which) == number)
@@ -259,6 +261,10 @@ class System:
         """The error to be expected in K a, by rounding alone; in float32 none is forgiven, float64 is the remedy."""
         return rounding(self.diagonal, a) if self.dtype == np.float64 else 0.0
 
+    @property
+    def witness(self) -> Witness | None:
+        return None
+
     def norm(self) -> float:
         """The 1-norm of the matrix, which bounds its largest eigenvalue."""
         K = self.matrix
@@ -292,23 +298,16 @@ class System:
         cut = len(A) * float(np.finfo(np.float64).eps) * float(size.max(initial=0.0))
         kept = size > cut
         witness = None
-        if (values < -cut).sum() > border:
-            witness = Witness(float(values[border]), direction=EIGENVECTOR)
-        if kept.all() and witness is not None:
-            warnings.warn(
-                f"K + ridge is not positive definite: its smallest eigenvalue is {values[0]:.3g}. The solution of the "
-                "linear system was taken, which is no minimum; mercer.kernels.repair makes the kernel positive "
-                "semi-definite, and a larger alpha outweighs the negative eigenvalues.",
-                LinAlgWarning,
-                stacklevel=2,
-            )
-        else:
+        # A matrix given in float32 is no more definite than its rounding.
+        lost = cut * float(np.finfo(self.dtype).eps) / float(np.finfo(np.float64).eps)
+        if (values < -lost).sum() > border:
+            witness = Witness(float(values[border]), direction="K + ridge has the eigenvalue {}")
+        if not kept.all() or witness is None:  # of a witness the certificate tells
             condition = float(size.max() / size.min()) if size.min() > 0 else np.inf
             warnings.warn(
                 f"Singular matrix in solving the dual problem: the condition number of K + ridge is about "
                 f"{condition:.1e}, and {int((~kept).sum())} of {len(A)} eigenvalues were dropped. The least-squares "
-                "solution of smallest norm was taken; a larger alpha gives a unique one."
-                + ("" if witness is None else f" {witness}: mercer.kernels.repair makes the kernel what it should be."),
+                "solution of smallest norm was taken; a larger alpha gives a unique one.",
                 LinAlgWarning,
                 stacklevel=2,
             )

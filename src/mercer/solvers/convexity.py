@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mercer.gram import Gram
     from mercer.kernels import Kernel
 
+#: So many samples, from first to last, are compared with all where no solver moves along pairs.
+PROBED = 20
 #: Roundings of a sum of terms of both signs, in units of its precision, and of what was found in float32.
 ROUNDINGS, SINGLE = 64, 4e-6
 
@@ -84,9 +86,28 @@ def refuted(certificate: Certificate, witness: Witness | None) -> Certificate:
 
 def of_pair(gram: Gram, i: int, j: int) -> Witness | None:
     """The squared distance of two samples, if it is negative in float64."""
-    own = gram.exact.diag()[[i, j]]
-    curvature = float(own.sum() - 2 * gram.exact.block([i], [j])[0, 0])
-    return Witness(curvature, (i, j)) if curvature < -rounding(gram) * float(np.abs(own).sum()) else None
+    K = among(gram, i, j)
+    curvature = float(K[0, 0] + K[1, 1] - 2 * K[0, 1])
+    return Witness(curvature, (i, j)) if curvature < -rounding(gram) * float(np.abs(K.diagonal()).sum()) else None
+
+
+def among(gram: Gram, *positions: int) -> Vector:
+    """The matrix of some of the samples in float64; all of them in float64 may not fit beside them."""
+    some = gram.samples.take(np.array(positions)).astype(np.float64)
+    return np.asarray(gram.kernel.bind(some, some).dense())
+
+
+def diagonal(gram: Gram) -> Vector:
+    return gram.diag().astype(np.float64)
+
+
+def of_some_rows(gram: Gram) -> Witness | None:
+    """The most negative squared distance between one of a few samples and any other, if there is one."""
+    own = diagonal(gram)
+    rows = np.unique(np.linspace(0, len(gram) - 1, PROBED).astype(np.int64))
+    squared = own[rows, None] + own - 2 * gram.block(rows, slice(None))
+    i, j = np.unravel_index(np.argmin(squared), squared.shape)
+    return of_pair(gram, int(rows[i]), int(j))
 
 
 def of_solution(
@@ -95,7 +116,7 @@ def of_solution(
     """a'Ka, if it is negative; where the coefficients of a group have a sum, less the sample for which it is least."""
     sample = np.arange(len(a)) if problem.sample is None else problem.sample
     place = sample if order is None else order[sample]
-    own = gram.exact.diag()[place]
+    own = diagonal(gram)[place]
     curvature, size = float((a * f).sum()), float(np.sqrt(np.abs(own)) @ np.abs(a)) ** 2
     moved: list[tuple[float, int]] = []
     for members, total in problem.groups():
@@ -107,7 +128,7 @@ def of_solution(
             moved.append((total, int(place[least])))
     if len(moved) == 2:
         (s, i), (t, j) = moved
-        curvature += 2 * s * t * float(gram.exact.block([i], [j])[0, 0])
+        curvature += 2 * s * t * float(among(gram, i, j)[0, 1])
     less = "".join(f" {-total:+.3g} e_{i}" for total, i in moved)
     direction = f"z'Kz = {{}} for z = a{less}, a the coefficients found" if moved else Witness.direction
     return along(curvature, rounding(gram) * size + SINGLE * float(np.abs(a * f).sum()), direction)
@@ -116,7 +137,7 @@ def of_solution(
 def of_columns(gram: Gram, V: Vector, KV: Vector, direction: str = Witness.direction) -> Witness | None:
     """v'Kv of a column v of V, if one is negative; K V was computed in the precision of the matrix."""
     curvature = np.einsum("ij,ij->j", V, KV)
-    noise = rounding(gram) * (np.sqrt(np.abs(gram.diag().astype(np.float64))) @ np.abs(V)) ** 2
+    noise = rounding(gram) * (np.sqrt(np.abs(diagonal(gram))) @ np.abs(V)) ** 2
     refuting = np.flatnonzero(curvature < -noise)
     return Witness(float(curvature[refuting].min()), direction=direction) if len(refuting) else None
 

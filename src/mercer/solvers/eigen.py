@@ -53,7 +53,12 @@ SINGLE_FLOOR = 1e-4
 class Operator:
     """V -> K V in float64, of a Gram matrix that is computed as it passes by, or kept where that fits its budget."""
 
+    name = "K"
+    #: Whether only directions whose sum is 0 are seen.
+    balanced = False
+
     def __init__(self, gram: Gram) -> None:
+        self.given = gram
         self.source = gram.exact
         self.source.check_finite()
         # What float32 can do is done by ``single``, and this one is used for a pass or two.
@@ -76,6 +81,10 @@ class Operator:
     def __call__(self, V: Float) -> Float:
         return np.asarray(self.gram @ V.astype(self.gram.dtype, copy=False), dtype=np.float64)
 
+    def trace(self) -> float:
+        """The sum of all eigenvalues; to be asked for after a product."""
+        return float(self.gram.diag().sum(dtype=np.float64))
+
     def dense(self) -> Float:
         """The matrix itself, in memory."""
         return np.asarray(self.gram.to_dense(), dtype=np.float64)
@@ -95,6 +104,9 @@ class Operator:
 class Centred(Operator):
     """V -> HKH V; its ``means``, K 1/n, are known after the first product."""
 
+    name = "HKH"
+    balanced = True
+
     def __init__(self, gram: Gram) -> None:
         super().__init__(gram)
         self.means: Float = np.empty(0)
@@ -110,6 +122,9 @@ class Centred(Operator):
         out = super().__call__(np.hstack([V, np.full((len(V), 1), 1 / len(V))]))
         self.means = out[:, -1].copy()
         return self.about_zero(out[:, :-1])
+
+    def trace(self) -> float:
+        return super().trace() - float(self.means.sum())
 
     def dense(self) -> Float:
         K = super().dense()

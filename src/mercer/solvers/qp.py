@@ -50,6 +50,13 @@ class QP:
         rows = np.arange(len(K)) if one.sample is None else one.sample
         part = K[np.ix_(rows, rows)]
         a, steps = minimum(part, one)
+        if not np.isfinite(a).all():
+            lowest = float(np.linalg.eigvalsh(part)[0])
+            raise ValueError(
+                "solver='qp' found no solution: it is for convex problems, and the smallest eigenvalue of this matrix "
+                f"is {lowest:.3g}. Below 0 the kernel is not positive semi-definite: mercer.kernels.repair makes it "
+                "so, and solver='smo' takes it as it is"
+            )
         f = part @ a
         return certified(certify(one, a, f, steps, self.tol), gram, one, f)
 
@@ -104,6 +111,6 @@ def balanced(a: Vector, problem: Problem) -> Vector:
         between = (a[members] > problem.lower[members]) & (a[members] < problem.upper[members])
         between &= (problem.l1[members] == 0) | (a[members] != 0)
         share = np.where(between, np.minimum(room, np.finfo(float).max / len(a)), 0.0)
-        if abs(missing) <= share.sum():
+        if 0 < abs(missing) <= share.sum():
             a[members] += missing * (share / share.sum())
     return a

@@ -20,6 +20,7 @@ import numpy as np
 
 from mercer.gram import Gram
 from mercer.problem import Vector
+from mercer.solvers import convexity
 from mercer.solvers.certificate import Witness
 from mercer.solvers.cholesky import PANEL, System, rounding
 from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh
@@ -118,6 +119,14 @@ class Spectral:
 
     def product(self, a: Vector) -> Vector:
         return np.asarray(self.gram.exact @ a)
+
+    @property
+    def witness(self) -> Witness | None:
+        """The smallest eigenvalue, if it is below zero by more than rounding."""
+        lowest, largest = float(self.values[0]), float(np.abs(self.values).max())
+        matrix = "K" if (self.root == 1).all() else "the matrix of root(w_i w_j) K_ij, of the weights w,"
+        noise = len(self.values) * convexity.rounding(self.gram) * largest
+        return convexity.along(lowest, noise, f"{matrix} has the eigenvalue {{}}")
 
     def rounding(self, a: Vector) -> float:
         return rounding(self.gram.diag(), a)
