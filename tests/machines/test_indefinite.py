@@ -216,9 +216,8 @@ def test_solutions_of_indefinite_kernels_are_evaluated():
 
 
 @pytest.mark.parametrize("kernel", [-1 * Linear(), Sigmoid(1.0, -1.0)])
-@pytest.mark.parametrize("solver", ["smo", "qp"])
-def test_hard_margins_of_indefinite_kernels_blame_the_kernel(kernel, solver):
-    machine = SVC(kernel=kernel, C=np.inf, solver=solver)
+def test_hard_margins_of_indefinite_kernels_blame_the_kernel(kernel):
+    machine = SVC(kernel=kernel, C=np.inf)
     with pytest.raises(ValueError, match=r"not positive semi-definite.*repair") as refused:
         machine.fit(X, CLASS > 0)
     assert "does not tell apart" not in str(refused.value)
@@ -247,3 +246,14 @@ def test_components_of_a_grid_that_no_kernel_has():
 def test_steps_that_lead_nowhere_are_refused():
     with pytest.raises(ValueError, match=r"not positive semi-definite on these samples.*repair"):
         KernelLMS(-1 * Linear()).fit(X, TARGET)
+
+
+def test_the_general_solver_refuses_what_is_not_convex_in_words_or_says_so():
+    for kernel, data in (INDEFINITE["sigmoid"], INDEFINITE["minus"]):
+        outcome, said = fit(SVR(kernel=kernel, solver="qp"), data)
+        if isinstance(outcome, ValueError):
+            assert "smallest eigenvalue" in str(outcome)
+            assert "repair" in str(outcome)
+        else:
+            assert not outcome.certificate_.converged
+            assert len(said) == 1
