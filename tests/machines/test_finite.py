@@ -1,10 +1,17 @@
-"""Samples so large that the kernel is beyond all numbers are refused, with what to do, by every machine."""
+"""Samples so large that numbers overflow are refused with what to do, or certified as unknown, by every machine."""
+
+import math
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import is_regressor
 
 from mercer import (
     LMS,
+    SVC,
+    SVR,
+    BasisRidge,
     KernelLMS,
     KernelLogistic,
     KernelNeighborsClassifier,
@@ -14,6 +21,11 @@ from mercer import (
     KernelRidge,
     KernelRidgeCV,
     KernelSVD,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
     Perceptron,
 )
 from mercer.kernels import Gaussian, Linear
@@ -43,3 +55,42 @@ def test_what_overflows_is_refused(machine):
 @pytest.mark.parametrize("machine", WITH_KERNELS)
 def test_what_the_kernel_can_compare_is_not(machine):
     machine(kernel=Gaussian(1.0)).fit(1e200 * X, y)
+
+
+LINEAR = [SVC, SVR, NuSVC, NuSVR, OneClassSVM]
+EVERY = [*MACHINES, *(machine(kernel="linear") for machine in LINEAR), BasisRidge(), LinearSVC(), LinearSVR()]
+
+
+@pytest.mark.parametrize("targets", [False, True], ids=["plain", "large targets"])
+@pytest.mark.parametrize("scale", [1e-200, 1e-150, 1e50, 1e100, 1e150, 1e160])
+@pytest.mark.parametrize("machine", EVERY, ids=lambda machine: type(machine).__name__)
+def test_what_may_overflow_is_refused_or_certified_as_unknown(machine, scale, targets):
+    large = scale * X
+    own = scale * X[:, 0] if targets and is_regressor(machine) else y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            values = told(machine.fit(large, own), large)
+        except ValueError as error:
+            refused = str(error)
+            assert any(word in refused for word in ("finite", "infinity", "beyond float64", "margin is 0"))
+            return
+    proofs = getattr(machine, "certificate_", ())
+    for proof in proofs if isinstance(proofs, tuple) else (proofs,):
+        numbers = proof.primal, proof.dual, proof.gap, proof.violation
+        assert not any(map(math.isnan, numbers))
+        assert not proof.converged or all(map(math.isfinite, numbers))
+        assert proof.gap > 0 or proof.primal == proof.dual
+    assert [name for name, said in values if not np.isfinite(said).all()] == []
+
+
+def told(machine, samples):
+    """All numbers that a machine says of samples, and of those that it learned from."""
+    found = []
+    for name in ("predict", "decision_function", "predict_proba", "transform", "interval"):
+        if hasattr(machine, name):
+            said = getattr(machine, name)(samples)
+            found += [(name, values) for values in (said if isinstance(said, tuple) else (said,))]
+    return found + [
+        (name, getattr(machine, name)()) for name in ("residuals", "loo_residuals") if hasattr(machine, name)
+    ]

@@ -118,8 +118,12 @@ class Certificate:
 
     @property
     def remedy(self) -> float:
-        """By what tol would have to be multiplied for a narrow gap, which falls about as the violation does."""
-        return float(f"{WIDE / self.share:.1g}")
+        """By what tol would have to be multiplied for a narrow gap, which falls about as the violation does.
+
+        The optimum, of which the gap is to be a small part, is between dual and primal: it is at least the smaller one.
+        """
+        least = min(abs(self.primal), abs(self.dual)) if self.primal * self.dual > 0 else self.gap / self.share
+        return float(f"{WIDE * least / self.gap:.1g}")
 
 
 #: What is known before anything was computed in float64.
