@@ -166,7 +166,7 @@ class _Forest:
             self.read(item, f"tree {i}")
             self.finish()
             if len(self.sizes) != before + 1:
-                raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item!r}; expected one")
+                raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item[:80]!r}; expected one")
         elif isinstance(item, (tuple, list)) or callable(getattr(item, "label", None)):
             self.walk(item, i)
             self.end()
@@ -209,7 +209,7 @@ class _Forest:
             elif self.open:
                 self.open[-1][1].append(self.node(token, []))
             else:
-                raise ValueError(f"{where}: {token!r} stands outside all brackets; {WAYS}")
+                raise ValueError(f"{where}: {token[:80]!r} stands outside all brackets; {WAYS}")
 
     def close(self, where: str) -> None:
         if not self.open:
@@ -229,7 +229,7 @@ class _Forest:
         if self.open:
             label, _, where = self.open[0]
             more = f", nor are {len(self.open) - 1} after it" if len(self.open) > 1 else ""
-            raise ValueError(f"{where}: the bracket of '({label}' is not closed{more}")
+            raise ValueError(f"{where}: the bracket of '({str(label)[:80]}' is not closed{more}")
 
     def trees(self) -> Trees:
         if not self.sizes:
