@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import struct
 import tracemalloc
 import zipfile
 
@@ -76,8 +75,9 @@ def outcome(read, content):
     try:
         return read(io.BytesIO(content))
     except FormatError as error:
-        assert 10 < len(str(error)) < 600, str(error)[:1000]
-        return None
+        text = str(error)
+    assert 10 < len(text) < 600, text[:1000]
+    return None
 
 
 def damaged_dataset(rng):

@@ -71,8 +71,8 @@ class Archive:
 
     def _refuse(self, member: str, error: Any) -> NoReturn:
         raise FormatError(
-            f"{self.name}/{cut(member)} is packed in a way that Python cannot read ({error}); unpack it with the program that "
-            "made it, and give the result"
+            f"{self.name}/{cut(member)} is packed in a way that Python cannot read ({error}); unpack it with "
+            "the program that made it, and give the result"
         ) from None
 
 

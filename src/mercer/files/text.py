@@ -47,8 +47,8 @@ def bounded(stream: Any, packed: int, name: str) -> bytes:
         size += len(part)
         if size > most:
             raise FormatError(
-                f"{name}: more than {most // 2**20} MiB are unpacked from {packed} bytes, which is hardly data; if it is, "
-                "unpack it first, and give the result"
+                f"{name}: more than {most // 2**20} MiB are unpacked from {packed} bytes, which is hardly data; if it "
+                "is, unpack it first, and give the result"
             )
     return b"".join(parts)
 

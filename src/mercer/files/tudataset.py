@@ -26,7 +26,8 @@ PART = 2**18
 def read_tudataset(source: str | os.PathLike[str] | IO[bytes]) -> tuple[Graphs, NDArray[Any]]:
     """The graphs of a TUDataset folder or zip archive, and their classes or, where there are none, targets.
 
-    The files may lie one folder down, as they do where an archive was unpacked. An archive may be an open file. Nodes and edges keep their labels and attributes. An edge may be listed once or in both directions; a second listing
+    The files may lie one folder down, as they do where an archive was unpacked. An archive may be an open file. Nodes
+    and edges keep their labels and attributes. An edge may be listed once or in both directions; a second listing
     changes nothing.
 
     >>> from pathlib import Path

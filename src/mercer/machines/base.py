@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.problem import Vector
 from mercer.samples import Samples
+from mercer.samples.nested import portable
 from mercer.solvers.certificate import Witness
 from mercer.solvers.convexity import first_refuted
 
@@ -146,10 +147,24 @@ def values_of(X: Any, names: list[str]) -> Any:
 
 
 def _portable(value: Any) -> Any:
-    """The same, except that a frame which polars cannot pickle, with a column of objects, becomes its columns."""
+    """The same, in a form that pickle can write: objects in it may be deep trees.
+
+    A frame which polars cannot pickle, with a column of objects, becomes its columns.
+    """
     frame = nw.from_native(value, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame) and frame.implementation.is_polars() and nw.Object in frame.schema.values():
-        return frame.to_dict(as_series=False)
+    if not isinstance(frame, nw.DataFrame):
+        return portable(value)
+    if nw.Object not in frame.schema.values():
+        return value
+    if frame.implementation.is_polars():
+        return {name: portable(column) for name, column in frame.to_dict(as_series=False).items()}
+    if frame.implementation.is_pandas():
+        columns = [column.to_numpy() for _, column in value.items()]
+        packed = {i: portable(column) for i, column in enumerate(columns) if column.dtype == object}
+        if any(packed[i] is not columns[i] for i in packed):
+            value = value.copy()
+            for i, column in packed.items():
+                value.isetitem(i, column)
     return value
 
 

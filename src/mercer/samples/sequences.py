@@ -13,6 +13,7 @@ from mercer.remembered import remembered
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
 from mercer.samples.objects import Objects
+from mercer.samples.summary import some_of
 from mercer.samples.table import Table
 
 #: So many of the latest results that kernels have found from sequences are remembered with them.
@@ -59,6 +60,13 @@ class Sequences(Samples):
     @property
     def nbytes(self) -> int:
         return self.ids.nbytes + self.offsets.nbytes
+
+    def counts(self) -> dict[str, int]:
+        return {"tokens" if self.tokens else "letters": len(self.ids)}
+
+    def facts(self) -> dict[str, str]:
+        different = "different tokens" if self.tokens else "different letters"
+        return {different: some_of(self.letters), "mean length": f"{len(self.ids) / max(1, len(self)):.1f}"}
 
     @remembered
     def lengths(self) -> NDArray[np.int64]:

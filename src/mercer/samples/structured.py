@@ -33,6 +33,9 @@ class Structured(Samples):
     def __init__(self) -> None:
         self.descriptions: dict[Hashable, Any] = {}
 
+    def facts(self) -> dict[str, str]:
+        return {}
+
     @abstractmethod
     def gather(self, index: NDArray[np.int64]) -> Self:
         """The samples at these positions, not described yet."""
@@ -54,11 +57,18 @@ class Structured(Samples):
         if isinstance(which, (int, np.integer)):
             if not -len(self) <= which < len(self):
                 raise IndexError(f"there is no sample {which}; there are {len(self)}")
-            return Sample(self, int(which) % len(self))
+            return self.sample(int(which) % len(self))
         return self.take(np.arange(len(self))[which])
 
     def __iter__(self) -> Iterator[Sample]:
-        return (Sample(self, i) for i in range(len(self)))
+        return map(self.sample, range(len(self)))
+
+    def sample(self, place: int) -> Sample:
+        """The one at this place."""
+        return Sample(self, place)
+
+    def content(self) -> list[Any]:
+        return list(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"descriptions": {}}
@@ -70,8 +80,9 @@ class Sample:
     def __init__(self, samples: Structured, place: int) -> None:
         self.samples, self.place = samples, place
 
-    def alone(self) -> Structured:
-        return self.samples.take(np.array([self.place]))
+    def alone(self) -> Any:
+        """Samples that are nothing but this one."""
+        return self.samples.gather(np.array([self.place]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sample) and self.alone() == other.alone()
@@ -125,7 +136,7 @@ def together(items: Sequence[Any], kind: type[Structured]) -> Structured | None:
 
 def ranges(starts: NDArray[np.int64], index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The positions of all parts of the samples at ``index``, and the offsets of these samples among them."""
-    lengths = (starts[1:] - starts[:-1])[index]
+    lengths = starts[index + 1] - starts[index]
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
     return np.repeat(starts[index], lengths) + within, ends

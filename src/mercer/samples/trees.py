@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,13 @@ from mercer.samples.structured import (
     recoded,
     together,
 )
+from mercer.samples.summary import short, some_of
 
 Offsets = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 TOKEN = re.compile(r"[()]|[^\s()]+")
+#: Of the text of a tree at most so many characters show.
+SHOWN = 400
 WAYS = "a tree is given as bracketed text such as '(S (NP he) (VP runs))', as nested tuples, or as a tree of nltk"
 
 
@@ -58,8 +62,14 @@ class Trees(Structured):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} trees, {self.starts[-1]} nodes, {self.nbytes} bytes>"
+    def counts(self) -> dict[str, int]:
+        return {"nodes": int(self.starts[-1])}
+
+    def facts(self) -> dict[str, str]:
+        return {"labels": some_of(self.vocabulary)}
+
+    def sample(self, place: int) -> Tree:
+        return Tree(self, place)
 
     @property
     def nbytes(self) -> int:
@@ -100,6 +110,43 @@ class Trees(Structured):
         state = super().__getstate__()
         state.pop("native", None)
         return state
+
+
+class Tree(Sample):
+    """One of some trees, which shows as bracketed text.
+
+    >>> as_trees([("S", ("NP", "he"), ("VP", "runs")), ("S",)]).content()
+    [(S (NP he) (VP runs)), (S)]
+    """
+
+    samples: Trees
+
+    def __str__(self) -> str:
+        return "".join(self._tokens())
+
+    def __repr__(self) -> str:
+        some = "".join(islice(self._tokens(), SHOWN + 1))  # of at least one character each, most of them
+        return some if len(some) <= SHOWN else f"{some[:SHOWN]} ..."
+
+    def _tokens(self) -> Iterator[str]:
+        """The parts of the text, from the root down, without recursion, as trees may be deep."""
+        one = self.alone()
+        root = len(one.labels) - 1
+        coming: list[int | str] = [root]
+        while coming:
+            token = coming.pop()
+            if isinstance(token, str):
+                yield token
+                continue
+            label = str(one.vocabulary[one.labels[token]])
+            children = one.children[one.child_starts[token] : one.child_starts[token + 1]].tolist()
+            if not children and token != root:
+                yield label
+                continue
+            yield f"({label}"
+            coming.append(")")
+            for child in reversed(children):
+                coming += [child, " "]
 
 
 def as_trees(X: Any) -> Trees:
@@ -183,17 +230,23 @@ class _Forest:
 
     def walk(self, tree: Any, i: int) -> None:
         """A tree of nested tuples or of nltk, without recursion, as trees may be deep."""
-        label, parts = _parts(tree, i)
-        stack: list[tuple[Any, list[Any], list[int]]] = [(label, parts, [])]
+        stack: list[tuple[Any, Any, list[Any], list[int]]] = [(tree, *_parts(tree, i), [])]
+        above = {id(tree)}
         while stack:
-            label, parts, done = stack[-1]
+            node, label, parts, done = stack[-1]
             if len(done) < len(parts):
-                stack.append((*_parts(parts[len(done)], i), []))
+                child = parts[len(done)]
+                own, below = _parts(child, i)
+                if below and id(child) in above:
+                    raise ValueError(f"tree {i} has no end: the node {short(own)} is among its own descendants")
+                above.add(id(child))
+                stack.append((child, own, below, []))
                 continue
             stack.pop()
+            above.discard(id(node))
             number = self.node(label, done)
             if stack:
-                stack[-1][2].append(number)
+                stack[-1][3].append(number)
 
     def read(self, text: str, where: str) -> None:
         """Text with brackets; a tree may begin in one text and end in another."""
