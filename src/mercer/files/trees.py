@@ -26,7 +26,7 @@ def read_trees(source: Source | Iterable[str], member: str | None = None) -> Tre
             raise FileNotFoundError(f"there is no file {str(source)!r}; for trees in memory give a list of lines")
     elif not hasattr(source, "read"):
         return parsed((line, f"line {i + 1}") for i, line in enumerate(source))
-    name, lines = read_lines(source, member)
+    name, lines = read_lines(source, member)  # type: ignore[arg-type]
     if not any(line.strip() for line in lines):
         raise FormatError(f"{name}: expected trees but the file is empty; {WAYS}")
     try:

@@ -99,14 +99,14 @@ class _Files:
         table = np.empty((len(lines), width))
         height = max(1, PART // width)
         for first in range(0, len(lines), height):
-            part = lines[first : first + height]
+            some = lines[first : first + height]
             try:
-                values = np.array(",".join(part).split(","), dtype=np.float64)
+                values = np.array(",".join(some).split(","), dtype=np.float64)
             except ValueError:
                 values = np.zeros(0)
-            if len(values) != width * len(part) or any(line.count(",") != width - 1 for line in part):
+            if len(values) != width * len(some) or any(line.count(",") != width - 1 for line in some):
                 _refuse(name, lines, first, width)
-            table[first : first + height] = values.reshape(len(part), width)
+            table[first : first + height] = values.reshape(len(some), width)
         bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
         if len(bad):
             raise FormatError(f"{name}, line {bad[0] + 1}: expected finite numbers but got {shown(lines[bad[0]])}")

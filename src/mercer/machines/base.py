@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import sys
-import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, Self
@@ -18,9 +16,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
+from mercer.caller import warn_caller as warn_caller  # the machines take it from here
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.problem import Vector
-from mercer.samples import Samples
+from mercer.samples import Samples, as_samples
+from mercer.samples.kinds import refuse_objects
 from mercer.samples.nested import portable
 from mercer.solvers.certificate import Witness
 from mercer.solvers.convexity import first_refuted
@@ -100,7 +100,14 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             return samples
         plain = self._plain(X, reset)
         if plain is None:
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+            try:
+                return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+            except OverflowError:
+                as_samples(X)  # which names the column
+                raise
+            except (TypeError, ValueError) as error:
+                refuse_objects(X, error)
+                raise
         self.n_features_in_ = plain.shape[1]
         return plain
 
@@ -188,14 +195,6 @@ def watch(machine: Any, context: Any, line: Callable[[Any], str]) -> Callable[[A
         return tell(machine, context, "solve", line(progress), dataclasses.asdict(progress))
 
     return report
-
-
-def warn_caller(text: str, category: type[Warning]) -> None:
-    """Warns at the line that called us, however many functions of ours and of scikit-learn's lie between."""
-    frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)
 
 
 def warn_of_kernel(machine: Any, X: Any, y: Any = None) -> None:

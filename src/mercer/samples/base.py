@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.samples.kinds import compared
 from mercer.samples.summary import html_table, some_of
 
 Array = NDArray[Any]
@@ -86,7 +87,7 @@ class Samples(ABC):
 
     def dense(self) -> Array:
         """A two-dimensional array with one row per sample."""
-        raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}")
+        raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}; {compared(self.kind)}")
 
     def content(self) -> Any:
         """The samples as a user's function takes them: an array, or a list of objects."""

@@ -96,7 +96,7 @@ def _sequence(X: Any) -> Samples:
     return numeric(array, None)
 
 
-def _numbers(array: Array) -> bool:
+def _numbers(array: Array, where: str = "") -> bool:
     """True for Python numbers in an array of objects; digits written as text are not numbers."""
     if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
         return False
@@ -106,14 +106,18 @@ def _numbers(array: Array) -> bool:
         return False
     except OverflowError:
         raise ValueError(
-            "expected numbers but found an integer beyond the range of float64, some 1.8e308; rescale it first"
+            f"expected numbers but found an integer beyond the range of float64, some 1.8e308{where}; rescale it, or "
+            "write it as text if it is a name"
         ) from None
     return True
 
 
 def from_columns(columns: tuple[Array, ...], names: tuple[str, ...] | None) -> Samples:
     """Vectors if every column holds numbers, else a table."""
-    if all(column.dtype.kind in "fiub" or _numbers(column) for column in columns):
+    if all(
+        column.dtype.kind in "fiub" or _numbers(column, f", in column {names[i] if names else i!r}")
+        for i, column in enumerate(columns)
+    ):
         kinds = {column.dtype for column in columns}
         dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
         return numeric(np.stack([column.astype(dtype) for column in columns], axis=1), names)

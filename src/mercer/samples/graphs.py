@@ -134,7 +134,7 @@ class Graphs(Structured):
 
     def to_networkx(self) -> list[Any]:
         """Graphs of networkx, which ``as_graphs`` reads as these again."""
-        return [graph.to_networkx() for graph in self]
+        return [self.sample(i).to_networkx() for i in range(len(self))]
 
     def gather(self, index: NDArray[np.int64]) -> Graphs:
         nodes, starts = ranges(self.starts, index)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.samples.kinds import is_nltk
+
 #: Pickle writes so many levels without help, of trees of nltk, too.
 LEVELS = 100
 
@@ -41,9 +43,9 @@ def portable(items: Any) -> Any:
             return items
         return type(items)([Nested(item) if is_deep(item) else item for item in items])
     if isinstance(items, np.ndarray) and items.dtype == object and any(map(is_deep, items.flat)):
-        packed = np.empty_like(items)
-        packed.flat = portable(list(items.flat))
-        return packed
+        packed = np.empty(items.size, dtype=object)
+        packed[:] = portable(list(items.flat))
+        return packed.reshape(items.shape)
     return items
 
 
@@ -52,8 +54,9 @@ def _children(thing: Any) -> Iterable[Any] | None:
     if type(thing) is tuple or type(thing) is list:
         children: Iterable[Any] = thing
         return children
-    if isinstance(thing, list) and callable(getattr(thing, "label", None)):  # of nltk
-        return [thing.label(), *thing]
+    if isinstance(thing, list) and is_nltk(thing):
+        tree: Any = thing
+        return [tree.label(), *tree]
     return None
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.samples.base import Samples
+from mercer.samples.base import Array, Samples
+from mercer.samples.kinds import compared, kind_of
 from mercer.samples.nested import is_deep, portable
 
 
@@ -36,6 +37,10 @@ class Objects(Samples):
 
     def joined(self, other: Samples) -> Samples:
         return Objects([*self.items, *other.items]) if isinstance(other, Objects) else super().joined(other)
+
+    def dense(self) -> Array:
+        what = compared(kind_of(self.items[0]) or self.kind)
+        raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}; {what}")
 
     def facts(self) -> dict[str, str]:
         return {}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer.remembered import remembered
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
+from mercer.samples.kinds import compared, described, kind_of
 from mercer.samples.objects import Objects
 from mercer.samples.summary import some_of
 from mercer.samples.table import Table
@@ -129,13 +130,7 @@ def as_sequences(X: Any) -> Sequences:
     """
     if isinstance(X, Sequences):
         return X
-    items = _items(X)
-    for i, item in enumerate(items):
-        if not isinstance(item, (str, bytes, bytearray)) and not _in_order(item):
-            raise TypeError(
-                f"expected sequences (strings, bytes or lists of tokens) but sample {i} is {str(item)[:60]}, a "
-                f"{type(item).__name__}; missing values must be filled or dropped first"
-            )
+    items = [_plain(item, i) for i, item in enumerate(_items(X))]
     texts = sum(isinstance(item, str) for item in items)
     bytestrings = sum(isinstance(item, (bytes, bytearray)) for item in items)
     if texts == len(items):
@@ -150,6 +145,42 @@ def as_sequences(X: Any) -> Sequences:
     return _from_tokens(items)
 
 
+def _plain(item: Any, i: int) -> Any:
+    """A sequence as text, bytes or tokens."""
+    if isinstance(item, (str, bytes, bytearray, list, tuple, np.ndarray)):
+        return item
+    text = _text_of(item)
+    if text is not None:
+        return text
+    if _in_order(item):
+        return item
+    missing = item is None or bool(item != item) or type(item).__name__ == "NAType"
+    if missing:
+        remedy = "missing values must be filled or dropped first"
+    elif hasattr(item, "seq"):
+        remedy = "give its sequence, item.seq"
+    else:
+        remedy = compared(kind_of(item) or "")
+    raise TypeError(
+        f"expected sequences (strings, bytes or lists of tokens) but sample {i} is {described(item)}, a "
+        f"{type(item).__name__}; {remedy}"
+    )
+
+
+def _text_of(item: Any) -> str | None:
+    """The text of an object that is a sequence of letters, as those of Biopython are; None if it is no such object."""
+    if not (hasattr(item, "__len__") and hasattr(item, "__getitem__")) or hasattr(item, "__array__"):
+        return None
+    text = str(item)
+    if len(text) != len(item):
+        return None
+    ends = (0, -1) if text else ()
+    try:
+        return text if all(str(item[k]) == text[k] for k in ends) else None
+    except (KeyError, TypeError):
+        return None
+
+
 def _in_order(item: Any) -> bool:
     """Whether it has tokens in an order: dictionaries, sets and graphs have none."""
     return isinstance(item, (Sequence, np.ndarray)) or (hasattr(item, "__array__") and not isinstance(item, np.generic))
@@ -158,6 +189,8 @@ def _in_order(item: Any) -> bool:
 def _items(X: Any) -> Sequence[Any]:
     if isinstance(X, (list, tuple)) and X:
         return X
+    if isinstance(X, (str, bytes, bytearray)) or _text_of(X) is not None:
+        raise TypeError(f"expected a list of sequences but got a single {type(X).__name__}; write [sequence]")
     samples = as_samples(X)
     if isinstance(samples, Objects):
         return samples.items
@@ -165,8 +198,8 @@ def _items(X: Any) -> Sequence[Any]:
         return list(samples.columns[0])
     what = f"a table of {len(samples.columns)} columns" if isinstance(samples, Table) else samples.kind
     raise TypeError(
-        f"expected sequences (strings, bytes or lists of tokens) but got {what}; "
-        "pick a column of strings with .on('column')"
+        f"expected sequences (strings, bytes or lists of tokens) but got {what}; pick a column of strings with "
+        f".on('column'); {compared(samples.kind)}"
     )
 
 

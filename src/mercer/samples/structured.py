@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mercer.samples.base import Array, Samples
 from mercer.samples.door import as_numpy, as_samples
+from mercer.samples.kinds import COMPARED, compared, is_networkx, is_nltk, kind_of
 from mercer.samples.objects import Objects
 from mercer.samples.table import Table
 
@@ -111,13 +112,21 @@ def items_of(X: Any, what: str) -> Sequence[Any]:
             )
         X = X.columns[0]
     if isinstance(X, Samples):
-        raise TypeError(f"expected {what} but got {X.kind}")
+        raise TypeError(f"expected {what} but got {X.kind}; {compared(X.kind)}")
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
         X = X[:, 0]
+    one = what.removesuffix("s")
+    if isinstance(X, Sample) or is_networkx(X) or is_nltk(X):
+        raise TypeError(
+            f"expected a list of {what} but got one {(kind_of(X) or what).removesuffix('s')}; write [{one}]"
+        )
     if isinstance(X, (str, bytes, dict)) or not isinstance(X, Iterable) or not hasattr(X, "__len__"):
-        raise TypeError(f"expected a list of {what} but got a {type(X).__name__}")
+        raise TypeError(f"expected a list of {what} but got a {type(X).__name__}; of a single {one}, write [{one}]")
     if isinstance(X, np.ndarray) and (X.ndim != 1 or X.dtype.kind not in "OUS"):
-        raise TypeError(f"expected {what} but got an array of {X.dtype} of shape {X.shape}")
+        raise TypeError(
+            f"expected {what} but got an array of {X.dtype} of shape {X.shape}; if it is one {one}, write [{one}], and "
+            f"{COMPARED['vectors']}"
+        )
     items = list(X)
     if not items:
         raise ValueError(f"found 0 sample(s) while a minimum of 1 is required; there are no {what}")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.remembered import remembered
 from mercer.samples.base import Samples
+from mercer.samples.kinds import is_nltk, kind_of
 from mercer.samples.structured import (
     Sample,
     Structured,
@@ -167,8 +168,13 @@ def as_trees(X: Any) -> Trees:
         assert isinstance(known, Trees)
         return known
     forest = _Forest()
-    for i, item in enumerate(items):
-        forest.add(item, i)
+    try:
+        for i, item in enumerate(items):
+            forest.add(item, i)
+    except (TypeError, ValueError):
+        if kind_of(X) == "trees":
+            raise TypeError("expected a list of trees but got one tree; write [tree]") from None
+        raise
     return forest.trees()
 
 
@@ -214,7 +220,7 @@ class _Forest:
             self.finish()
             if len(self.sizes) != before + 1:
                 raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item[:80]!r}; expected one")
-        elif isinstance(item, (tuple, list)) or callable(getattr(item, "label", None)):
+        elif isinstance(item, (tuple, list)) or is_nltk(item):
             self.walk(item, i)
             self.end()
         else:
@@ -299,7 +305,7 @@ class _Forest:
 
 def _parts(tree: Any, i: int) -> tuple[Any, list[Any]]:
     """The label and the children of a node."""
-    if callable(getattr(tree, "label", None)):
+    if is_nltk(tree):
         return tree.label(), list(tree)
     if not isinstance(tree, (tuple, list)):
         return tree, []
