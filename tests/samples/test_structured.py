@@ -264,7 +264,7 @@ def test_unlabelled_graphs_have_one_label():
         ([(EDGES, LABELS, ["single"])], ValueError, "graph 0 has 4 edges but 1 labels of edges"),
         ([([(0, 1, 2)], None)], ValueError, "edges of graph 0 are no list of pairs"),
         ([[("a", "b")]], ValueError, "edges of graph 0 are no list of pairs"),
-        ([(0, 1), (1, 2)], ValueError, "edges of graph 0 are no list of pairs"),
+        ([[[(0, 1), (1, 2)], [(1, 2), (2, 3)]]], ValueError, "edges of graph 0 are no list of pairs"),
         ([(EDGES, LABELS, *[None] * 4)], ValueError, "graph 0 is a tuple of 6; a graph is given as"),
         ([(EDGES, LABELS, None, [1.0])], ValueError, r"graph 0 has 4 nodes but attributes of shape \(1,\)"),
         ([(EDGES, LABELS, None, None, ["a"] * 4)], ValueError, "`attributes` of the edges of graph 0 must be"),

@@ -112,7 +112,7 @@ def as_graphs(
     try:
         graphs = [_read(item, i, names) for i, item in enumerate(items)]
     except (TypeError, ValueError):
-        if _is_one(X, names):
+        if not any(map(is_graph, items)) and _is_one(X, names):
             raise TypeError("expected a list of graphs but got one graph; write [graph]") from None
         raise
     for what in ("nodes", "edges"):
@@ -126,7 +126,7 @@ def _check_names(what: str, names: Names, known: Sequence[dict[str, Any]]) -> No
     have = ", ".join(f"`{name}`" for name in sorted(map(str, examples)))
     for name in names.of(what):
         if name is not None and known and name not in examples:
-            raise ValueError(f"no graph has `{name}` of {what}; they have {have or 'nothing of any name'}")
+            raise ValueError(f"none of the {what} of these graphs has `{name}`; they have {have or 'no attributes'}")
     unread = {name: value for name, value in examples.items() if name not in names.read(what)}
     if not unread or any(names.of(what)):
         return

@@ -225,6 +225,11 @@ class Graph(Sample):
 
     samples: Graphs
 
+    @remembered
+    def _alone(self) -> Graphs:
+        one: Graphs = self.alone()
+        return one
+
     @property
     def nodes(self) -> range:
         """The nodes' numbers."""
@@ -234,32 +239,31 @@ class Graph(Sample):
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Every edge once, as a pair of nodes in order."""
-        one = self.alone()
+        one = self._alone
         source = np.repeat(np.arange(len(one.node_labels)), np.diff(one.arcs))[one.edges]
         return list(zip(source.tolist(), one.neighbours[one.edges].tolist(), strict=True))
 
     @property
     def node_labels(self) -> list[Any] | None:
         """The label of every node, if nodes have labels."""
-        one = self.alone()
+        one = self._alone
         return _named(one.node_labels, one.node_vocabulary)
 
     @property
     def edge_labels(self) -> list[Any] | None:
         """The label of every one of the edges, if edges have labels."""
-        one = self.alone()
+        one = self._alone
         return _named(one.arc_labels[one.edges], one.edge_vocabulary)
 
     @property
     def attributes(self) -> NDArray[np.float64] | None:
         """One row for every node, if nodes have attributes."""
-        attributes: NDArray[np.float64] | None = self.alone().attributes
-        return attributes
+        return self._alone.attributes
 
     @property
     def edge_attributes(self) -> NDArray[np.float64] | None:
         """One row for every one of the edges, if edges have attributes."""
-        one = self.alone()
+        one = self._alone
         return None if one.arc_attributes is None else one.arc_attributes[one.edges]
 
     def to_networkx(self) -> Any:
@@ -277,7 +281,7 @@ class Graph(Sample):
         return graph
 
     def __repr__(self) -> str:
-        edges = self.alone().count_edges()
+        edges = self._alone.count_edges()
         return f"<graph {self.place} of {len(self.samples)}: {len(self.nodes)} nodes, {edges} edges>"
 
 

@@ -130,7 +130,7 @@ def as_sequences(X: Any) -> Sequences:
     """
     if isinstance(X, Sequences):
         return X
-    items = [_plain(item, i) for i, item in enumerate(_items(X))]
+    items = [item if type(item) is str else _plain(item, i) for i, item in enumerate(_items(X))]
     texts = sum(isinstance(item, str) for item in items)
     bytestrings = sum(isinstance(item, (bytes, bytearray)) for item in items)
     if texts == len(items):
@@ -154,8 +154,7 @@ def _plain(item: Any, i: int) -> Any:
         return text
     if _in_order(item):
         return item
-    missing = item is None or bool(item != item) or type(item).__name__ == "NAType"
-    if missing:
+    if item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and item != item):
         remedy = "missing values must be filled or dropped first"
     elif hasattr(item, "seq"):
         remedy = "give its sequence, item.seq"
@@ -189,7 +188,7 @@ def _in_order(item: Any) -> bool:
 def _items(X: Any) -> Sequence[Any]:
     if isinstance(X, (list, tuple)) and X:
         return X
-    if isinstance(X, (str, bytes, bytearray)) or _text_of(X) is not None:
+    if isinstance(X, (str, bytes, bytearray)) or hasattr(X, "seq") or _text_of(X) is not None:
         raise TypeError(f"expected a list of sequences but got a single {type(X).__name__}; write [sequence]")
     samples = as_samples(X)
     if isinstance(samples, Objects):
@@ -223,6 +222,10 @@ def _from_tokens(items: Sequence[Any]) -> Sequences:
                 f"expected sequences (strings, bytes or lists of tokens that can be hashed) but sample {i} is a "
                 f"{type(items[i]).__name__}: {str(items[i])[:60]}"
             ) from None
+    if known and all(isinstance(token, float) for token in known):
+        raise TypeError(
+            f"expected sequences (strings, bytes or lists of tokens) but got lists of floats; {compared('vectors')}"
+        )
     return Sequences(np.array(ids, dtype=np.int32), _offsets(rows), tuple(known), tokens=True)
 
 

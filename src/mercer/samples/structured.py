@@ -117,9 +117,8 @@ def items_of(X: Any, what: str) -> Sequence[Any]:
         X = X[:, 0]
     one = what.removesuffix("s")
     if isinstance(X, Sample) or is_networkx(X) or is_nltk(X):
-        raise TypeError(
-            f"expected a list of {what} but got one {(kind_of(X) or what).removesuffix('s')}; write [{one}]"
-        )
+        given = (kind_of(X) or what).removesuffix("s")
+        raise TypeError(f"expected a list of {what} but got one {given}; write [{given}]")
     if isinstance(X, (str, bytes, dict)) or not isinstance(X, Iterable) or not hasattr(X, "__len__"):
         raise TypeError(f"expected a list of {what} but got a {type(X).__name__}; of a single {one}, write [{one}]")
     if isinstance(X, np.ndarray) and (X.ndim != 1 or X.dtype.kind not in "OUS"):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.remembered import remembered
 from mercer.samples.base import Samples
-from mercer.samples.kinds import is_nltk, kind_of
+from mercer.samples.kinds import compared, is_nltk, kind_of
 from mercer.samples.structured import (
     Sample,
     Structured,
@@ -221,6 +221,8 @@ class _Forest:
             if len(self.sizes) != before + 1:
                 raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item[:80]!r}; expected one")
         elif isinstance(item, (tuple, list)) or is_nltk(item):
+            if not is_nltk(item) and item and all(isinstance(part, float) for part in item):
+                raise TypeError(f"tree {i} is a {type(item).__name__} of floats; {compared('vectors')}, and {WAYS}")
             self.walk(item, i)
             self.end()
         else:
