@@ -1,6 +1,7 @@
 """How samples are shown and looked at: summaries in text and HTML, graphs of networkx, trees as text."""
 
 import html.parser
+import pickle
 import sys
 import time
 
@@ -10,7 +11,18 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from mercer.kernels import Custom, Gaussian, Linear, PartialTree, Precomputed, Spectrum, Subtree, WeisfeilerLehman
+from mercer.kernels import (
+    Categorical,
+    Custom,
+    Gaussian,
+    Linear,
+    PartialTree,
+    Precomputed,
+    SetKernel,
+    Spectrum,
+    Subtree,
+    WeisfeilerLehman,
+)
 from mercer.samples import Features, Graphs, as_graphs, as_samples, as_sequences, as_sets, as_trees
 from tests.kernels.object_cases import OBJECT_CASES, OBJECTS
 
@@ -42,6 +54,38 @@ def test_samples_say_what_they_are(samples, text):
     parser.feed(samples._repr_html_())
     assert set(seen) <= {"table", "caption", "tr", "th", "td"}  # whatever the data say is text
     assert "<b>" not in samples._repr_html_()
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_samples_of_every_kind_are_pickled(name):
+    samples, text = SHOWN[name]
+    again = pickle.loads(pickle.dumps(samples))
+    assert again == samples
+    assert type(again) is type(samples)
+    assert repr(again) == text
+    assert again.take(np.arange(len(again))) == samples
+
+
+CONTENTS = {
+    "vectors": (Gaussian(1), np.random.default_rng(0).standard_normal((7, 3))),
+    "sparse": (Gaussian(1), sp.random(7, 5, 0.5, "csr", rng=np.random.default_rng(0))),
+    "table": (Categorical(), pd.DataFrame({"a": list("xyxxyzx"), "n": [1, 2, 3, 4, 3, 2, 1]})),
+    "text": (Spectrum(2), ["GATTACA", "TACO", "", "CAT", "naïve", "GA", "TA"]),
+    "tokens": (Spectrum(1), [["to", "be"], [], ["or", 1], ["to"], ["be"], ["be", "be"], [2]]),
+    "similarities": (Precomputed(), np.arange(49.0).reshape(7, 7) + np.arange(49.0).reshape(7, 7).T),
+    "objects": (Custom(lambda a, b: float(len(a) * len(b)), pairwise=True), ["a", "bc", "d", "efg", "", "h", "i"]),
+    "sets of strings": (SetKernel(Spectrum(1)), [["GA", "T"], ["C"], ["TT", "A", "G"], ["A"], ["GAT"], ["C"], ["T"]]),
+}
+
+
+@pytest.mark.parametrize(("kernel", "X"), CONTENTS.values(), ids=CONTENTS.keys())
+def test_samples_are_what_they_contain(kernel, X):
+    samples = kernel.samples(X)
+    K = kernel(samples)
+    np.testing.assert_allclose(kernel(samples.content()), K, rtol=1e-13)
+    assert (kernel(pickle.loads(pickle.dumps(samples))) == K).all()
+    order = np.array([3, 0, 6, 5, 1, 2, 4])
+    np.testing.assert_allclose(kernel(samples.take(order)), K[np.ix_(order, order)], rtol=1e-13)
 
 
 def _large():

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.samples.base import Array, Samples
+from mercer.samples.kinds import is_networkx, is_nltk
 from mercer.samples.objects import Objects
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
@@ -72,6 +73,8 @@ def _column(frame: Any, name: str) -> Array:
 
 def _sequence(X: Any) -> Samples:
     parts = X if isinstance(X, (list, tuple)) else (X,)  # a list of rows may hold masked ones
+    if parts and (is_nltk(parts[0]) or is_networkx(parts[0])):  # which NumPy would take apart
+        return Objects(parts)
     masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
     if masked:
         raise ValueError(f"expected numbers but {masked} entries are masked; fill or drop them first")

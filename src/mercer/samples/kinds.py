@@ -63,7 +63,7 @@ def kind_of(item: Any) -> str | None:
 def refuse_objects(X: Any, error: Exception) -> None:
     """Raises in place of another error, which says less, where X is no vectors but objects of a known kind."""
     kind = getattr(X, "kind", None)
-    if isinstance(X, (list, tuple)) or getattr(X, "ndim", 0) == 1:
+    if isinstance(X, (list, tuple)) or len(getattr(X, "shape", ())) == 1:
         kind = kind_of(next(iter(X), None))
     if isinstance(kind, str) and kind in COMPARED:
         raise type(error)(

@@ -170,14 +170,12 @@ def _text_of(item: Any) -> str | None:
     """The text of an object that is a sequence of letters, as those of Biopython are; None if it is no such object."""
     if not (hasattr(item, "__len__") and hasattr(item, "__getitem__")) or hasattr(item, "__array__"):
         return None
-    text = str(item)
-    if len(text) != len(item):
-        return None
-    ends = (0, -1) if text else ()
     try:
-        return text if all(str(item[k]) == text[k] for k in ends) else None
-    except (KeyError, TypeError):
+        text, length = str(item), len(item)
+        same = len(text) == length and (not text or all(str(item[k]) == text[k] for k in (0, -1)))
+    except (KeyError, TypeError):  # of dictionaries, and of sparse arrays, which have no length
         return None
+    return text if same else None
 
 
 def _in_order(item: Any) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.samples.base import Array, Samples
@@ -119,17 +120,22 @@ def items_of(X: Any, what: str) -> Sequence[Any]:
     if isinstance(X, Sample) or is_networkx(X) or is_nltk(X):
         given = (kind_of(X) or what).removesuffix("s")
         raise TypeError(f"expected a list of {what} but got one {given}; write [{given}]")
+    if sp.issparse(X):
+        raise TypeError(not_rows(what, f"a sparse array of shape {X.shape}"))
     if isinstance(X, (str, bytes, dict)) or not isinstance(X, Iterable) or not hasattr(X, "__len__"):
         raise TypeError(f"expected a list of {what} but got a {type(X).__name__}; of a single {one}, write [{one}]")
     if isinstance(X, np.ndarray) and (X.ndim != 1 or X.dtype.kind not in "OUS"):
-        raise TypeError(
-            f"expected {what} but got an array of {X.dtype} of shape {X.shape}; if it is one {one}, write [{one}], and "
-            f"{COMPARED['vectors']}"
-        )
+        raise TypeError(not_rows(what, f"an array of {X.dtype} of shape {X.shape}"))
     items = list(X)
     if not items:
         raise ValueError(f"found 0 sample(s) while a minimum of 1 is required; there are no {what}")
     return items
+
+
+def not_rows(what: str, given: str) -> str:
+    """That a matrix is no list of samples of another kind: it may be one of them, or vectors."""
+    one = what.removesuffix("s")
+    return f"expected {what} but got {given}; if it is one {one}, write [{one}], and {COMPARED['vectors']}"
 
 
 def together(items: Sequence[Any], kind: type[Structured]) -> Structured | None:
