@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -235,12 +235,10 @@ def _networkx(graph: Any, i: int, names: Names) -> _One:
     )
 
 
-def _all_of(data: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Every name that some of the nodes or edges know something by, and what one of them does."""
-    known: dict[str, Any] = {}
-    for one in data:
-        known |= one
-    return known
+def _all_of(data: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Every name that some of the nodes or edges know something by, and what the first of them does."""
+    names: set[str] = set().union(*data)
+    return {name: next(one[name] for one in data if name in one) for name in names}
 
 
 def _known(name: str, data: list[Any], what: str, i: int) -> list[Any] | None:

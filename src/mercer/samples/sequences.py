@@ -130,7 +130,7 @@ def as_sequences(X: Any) -> Sequences:
     """
     if isinstance(X, Sequences):
         return X
-    items = [item if type(item) is str else _plain(item, i) for i, item in enumerate(_items(X))]
+    items: list[Any] = [item if type(item) is str else _plain(item, i) for i, item in enumerate(_items(X))]
     texts = sum(isinstance(item, str) for item in items)
     bytestrings = sum(isinstance(item, (bytes, bytearray)) for item in items)
     if texts == len(items):

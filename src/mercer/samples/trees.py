@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -238,14 +238,17 @@ class _Forest:
 
     def walk(self, tree: Any, i: int) -> None:
         """A tree of nested tuples or of nltk, without recursion, as trees may be deep."""
-        stack: list[tuple[Any, Any, list[Any], list[int]]] = [(tree, *_parts(tree, i), [])]
+        stack: list[tuple[Any, Any, Sequence[Any], list[int]]] = [(tree, *_parts(tree, i), [])]
         above = {id(tree)}
         while stack:
             node, label, parts, done = stack[-1]
             if len(done) < len(parts):
                 child = parts[len(done)]
                 own, below = _parts(child, i)
-                if below and id(child) in above:
+                if not below:
+                    done.append(self.node(own, []))
+                    continue
+                if id(child) in above:
                     raise ValueError(f"tree {i} has no end: the node {short(own)} is among its own descendants")
                 above.add(id(child))
                 stack.append((child, own, below, []))
@@ -305,12 +308,16 @@ class _Forest:
         )
 
 
-def _parts(tree: Any, i: int) -> tuple[Any, list[Any]]:
+def _parts(tree: Any, i: int) -> tuple[Any, Sequence[Any]]:
     """The label and the children of a node."""
+    if type(tree) is tuple and tree:
+        return tree[0], tree[1:]
+    if isinstance(tree, str):
+        return tree, ()
     if is_nltk(tree):
         return tree.label(), list(tree)
     if not isinstance(tree, (tuple, list)):
-        return tree, []
+        return tree, ()
     if not tree:
         raise ValueError(f"tree {i} has an empty tuple; a label is expected first, as in ('NP', 'he')")
-    return tree[0], list(tree[1:])
+    return tree[0], tree[1:]
