@@ -1,5 +1,6 @@
 """Data of one kind for kernels of another, one sample instead of a list, and letters in objects of other libraries."""
 
+import tracemalloc
 from collections import UserString
 
 import networkx as nx
@@ -208,6 +209,14 @@ def test_other_things_with_a_length_are_no_text():
         as_sequences([{}, {}])
     assert isinstance(as_sequences([[], []]), Sequences)
     assert Categorical()(as_samples(["a", "b"]))[0, 1] == 0
+
+
+def test_a_long_text_does_not_lengthen_the_others():
+    texts = ["a"] * 1000 + ["b" * 100_000]
+    tracemalloc.start()
+    assert as_samples(texts).content() == texts
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
 
 
 BIG = 10**400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -72,9 +73,9 @@ def _column(frame: Any, name: str) -> Array:
 
 
 def _sequence(X: Any) -> Samples:
+    if isinstance(X, (list, tuple)) and X and _whole(X):
+        return Objects(X)
     parts = X if isinstance(X, (list, tuple)) else (X,)  # a list of rows may hold masked ones
-    if parts and (is_nltk(parts[0]) or is_networkx(parts[0])):  # which NumPy would take apart
-        return Objects(parts)
     masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
     if masked:
         raise ValueError(f"expected numbers but {masked} entries are masked; fill or drop them first")
@@ -97,6 +98,11 @@ def _sequence(X: Any) -> Samples:
     if array.dtype.kind in "USO" and not _numbers(array):
         return Objects(list(X))
     return numeric(array, None)
+
+
+def _whole(items: Sequence[Any]) -> bool:
+    """Whether they are objects that NumPy would take apart, or texts, of which it makes all as long as the longest."""
+    return is_nltk(items[0]) or is_networkx(items[0]) or all(isinstance(item, str) for item in items)
 
 
 def _numbers(array: Array, where: str = "") -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ def _check_names(what: str, names: Names, known: Sequence[dict[str, Any]]) -> No
     unread = {name: value for name, value in examples.items() if name not in names.read(what)}
     if not unread or any(names.of(what)):
         return
-    name = next(iter(unread))
+    name = min(unread, key=str)
     is_label = isinstance(unread[name], Hashable) and not isinstance(unread[name], (float, tuple))
     option = ("" if what == "nodes" else "edge_") + ("label" if is_label else "attributes")
     listed = ", ".join(f"`{name}`" for name in sorted(map(str, unread)))
@@ -177,6 +178,7 @@ def _coded_labels(
     labels: Sequence[Sequence[Any] | None], sizes: Sequence[int], what: str
 ) -> tuple[Numbers, tuple[Any, ...]] | None:
     """The labels of the nodes or edges of all graphs; those that have no nodes, or edges, have no say."""
+    labels = [_without_none(own, what, i) for i, own in enumerate(labels)]
     given = [i for i, own in enumerate(labels) if own is not None and sizes[i]]
     lacking = [i for i, own in enumerate(labels) if own is None and sizes[i]]
     if given and lacking:
@@ -185,6 +187,19 @@ def _coded_labels(
             "of all graphs, or of none"
         )
     return coded(chain.from_iterable(own for own in labels if own)) if given else None
+
+
+def _without_none(labels: Sequence[Any] | None, what: str, i: int) -> Sequence[Any] | None:
+    """Labels of which none is None, which is what the unlabelled have."""
+    lacking = 0 if labels is None else sum(map(is_, labels, repeat(None)))
+    if labels is None or not lacking:
+        return labels
+    if lacking < len(labels):
+        raise ValueError(
+            f"{lacking} of the {len(labels)} {what} of graph {i} have the label None, which stands for no label, but "
+            "others have one; label all of them, or none"
+        )
+    return None
 
 
 def _read(graph: Any, i: int, names: Names) -> _One:
