@@ -107,10 +107,10 @@ def test_to_show_samples_takes_no_time_and_no_space():
     for samples in _large():
         times = []
         for _ in range(5):
-            begun = time.perf_counter()
+            begun = time.thread_time()
             text = samples._repr_html_()
             repr(samples)
-            times.append(time.perf_counter() - begun)
+            times.append(time.thread_time() - begun)
         assert min(times) < 5e-3, (samples, times)
         assert len(text) < 5_000
 
