@@ -253,7 +253,7 @@ def test_objects_of_a_table_are_read_once(monkeypatch):
     import mercer.samples.graph_forms as door
 
     single = door._read
-    monkeypatch.setattr(door, "_read", lambda graph, i: read.append(i) or single(graph, i))
+    monkeypatch.setattr(door, "_read", lambda graph, i, names: read.append(i) or single(graph, i, names))
     SVC(kernel=Gaussian(1).on(["age"]) + WeisfeilerLehman(1).normalized().on("molecule")).fit(frame, y)
     assert len(read) == N
 

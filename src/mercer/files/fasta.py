@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
-from mercer.files.text import FormatError, read_lines, refuse
+from mercer.files.source import Source, read_lines
+from mercer.files.text import FormatError, refuse, shown
 
 #: What a sequence may hold: letters, a stop (*) and gaps.
 SEQUENCE = re.compile(r"[A-Za-z*.\-]*")
 
 
-def read_fasta(path: str | os.PathLike[str], member: str | None = None) -> tuple[list[str], list[str]]:
-    """The sequences and the headers of a FASTA or FASTQ file, which may be gzipped.
+def read_fasta(source: Source, member: str | None = None) -> tuple[list[str], list[str]]:
+    """The sequences and the headers of a FASTA or FASTQ file, which may be gzipped, given by its path or opened.
 
     Which of them it is, the file's first letter tells, not its name. Of a .zip archive, ``member`` is the file in it,
     and need not be given if there is one only. Sequences are as they stand in the file, in upper or lower case.
@@ -24,7 +23,7 @@ def read_fasta(path: str | os.PathLike[str], member: str | None = None) -> tuple
     >>> read_fasta(path)
     (['GATTACA', 'TACO'], ['first', 'second one'])
     """
-    name, lines = read_lines(Path(path), member)
+    name, lines = read_lines(source, member)
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
         raise FormatError(f"{name}: expected FASTA or FASTQ but the file is empty")
@@ -52,14 +51,14 @@ def _fasta(name: str, lines: list[str]) -> tuple[list[str], list[str]]:
     for i, line in enumerate(lines):
         if line.startswith(">"):
             if parts and not parts[-1]:
-                refuse(name, begun, f"{headers[-1]!r} has no sequence")
+                refuse(name, begun, f"{shown(headers[-1])} has no sequence")
             headers.append(line[1:].strip())
             parts.append([])
             begun = i
         elif line.strip():
             parts[-1].append(_checked(name, i, line))
     if not parts[-1]:
-        refuse(name, begun, f"{headers[-1]!r} has no sequence")
+        refuse(name, begun, f"{shown(headers[-1])} has no sequence")
     return ["".join(some) for some in parts], headers
 
 
@@ -80,7 +79,7 @@ def _fastq(name: str, lines: list[str]) -> tuple[list[str], list[str]]:
             sequence += _checked(name, i, lines[i])
             i += 1
         if i == len(lines):
-            refuse(name, begun, f"{header!r} ends before its '+' line and qualities")
+            refuse(name, begun, f"{shown(header)} ends before its '+' line and qualities")
         in_one_line = i == begun + 2
         i += 1
         quality = 0
@@ -93,7 +92,7 @@ def _fastq(name: str, lines: list[str]) -> tuple[list[str], list[str]]:
             if in_one_line:
                 break
         if quality != len(sequence) or not sequence:
-            refuse(name, begun, f"{header!r} has {len(sequence)} letters and {quality} qualities")
+            refuse(name, begun, f"{shown(header)} has {len(sequence)} letters and {quality} qualities")
         headers.append(header)
         sequences.append(sequence)
     return sequences, headers

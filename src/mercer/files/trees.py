@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from mercer.files.text import FormatError, read_lines
+from mercer.files.source import Source, read_lines
+from mercer.files.text import FormatError
 from mercer.samples.trees import WAYS, Trees, parsed
 
 
-def read_trees(source: str | Path | Iterable[str]) -> Trees:
-    """The trees in a file, which may be gzipped, or in lines of text.
+def read_trees(source: Source | Iterable[str], member: str | None = None) -> Trees:
+    """The trees in a file, which may be gzipped, given by its path or opened, or in lines of text.
 
-    Both ``(S (NP he) (VP runs))``, the style of the Penn treebank, and ``(S(NP(he))(VP(runs)))`` are read. An error
-    names the file and the line.
+    Both ``(S (NP he) (VP runs))``, the style of the Penn treebank, and ``(S(NP(he))(VP(runs)))`` are read. Of a .zip
+    archive, ``member`` is the file in it, and need not be given if there is one only. An error names the file and the
+    line.
 
     >>> read_trees(["(S (NP he)", "   (VP runs))", "(S (NP she) (VP sleeps))"])
     <2 trees, 10 nodes, 184 bytes>
     """
-    if not isinstance(source, (str, Path)):
+    if isinstance(source, (str, os.PathLike)):
+        if not Path(source).exists():
+            raise FileNotFoundError(f"there is no file {str(source)!r}; for trees in memory give a list of lines")
+    elif not hasattr(source, "read"):
         return parsed((line, f"line {i + 1}") for i, line in enumerate(source))
-    path = Path(source)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(source)!r}; for trees in memory give a list of lines")
-    name, lines = read_lines(path)
+    name, lines = read_lines(source, member)  # type: ignore[arg-type]
     if not any(line.strip() for line in lines):
         raise FormatError(f"{name}: expected trees but the file is empty; {WAYS}")
     try:

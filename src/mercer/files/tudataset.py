@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
-from pathlib import Path
-from typing import Any
+import os
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.files.text import FormatError, lines_of
+from mercer.files.archive import SIGNATURES, Archive
+from mercer.files.source import content_of
+from mercer.files.text import FormatError, lines_of, shown
 from mercer.samples.graphs import Graphs
 
 #: Whole numbers up to this one are exact in float64.
 LARGEST = 2**53
+#: A line has at most so many numbers; more of them are no attributes, but a damaged file.
+WIDEST = 10_000
+#: Numbers are read by so many.
+PART = 2**18
 
 
-def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
+def read_tudataset(source: str | os.PathLike[str] | IO[bytes]) -> tuple[Graphs, NDArray[Any]]:
     """The graphs of a TUDataset folder or zip archive, and their classes or, where there are none, targets.
 
-    Nodes and edges keep their labels and attributes. An edge may be listed once or in both directions; a second listing
+    The files may lie one folder down, as they do where an archive was unpacked. An archive may be an open file. Nodes
+    and edges keep their labels and attributes. An edge may be listed once or in both directions; a second listing
     changes nothing.
 
     >>> from pathlib import Path
@@ -32,7 +39,7 @@ def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     >>> graphs, y
     (<2 graphs, 3 nodes, 1 edges, 84 bytes>, array([ 1, -1]))
     """
-    files = _Files(path)
+    files = _Files(source)
     indicator = files.integers("graph_indicator", columns=1)[:, 0]
     _check_indicator(indicator, files.name("graph_indicator"))
     count, nodes = int(indicator[-1]), len(indicator)
@@ -47,7 +54,7 @@ def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
     elif files.has("graph_attributes"):
         y = files.numbers("graph_attributes", count)
     else:
-        raise FormatError(f"{path} has neither a file *_graph_labels.txt nor *_graph_attributes.txt")
+        raise FormatError(f"{files.place} has neither a file *_graph_labels.txt nor *_graph_attributes.txt")
     edge_labels = files.labels("edge_labels", len(edges))
     node_labels = files.labels("node_labels", nodes)
     graphs = Graphs.of_edges(starts, edges, edge_labels, node_labels, attributes, edge_attributes)
@@ -57,38 +64,29 @@ def read_tudataset(path: str | Path) -> tuple[Graphs, NDArray[Any]]:
 class _Files:
     """The text files of a data set, by the part of their name behind the data set's own."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if not self.path.exists():
-            raise FileNotFoundError(f"there is no folder and no archive {str(path)!r}")
-        if self.path.is_dir():
-            self.contents = {file.name: file.read_bytes() for file in sorted(self.path.glob("*.txt"))}
-        elif zipfile.is_zipfile(self.path):
-            try:
-                with zipfile.ZipFile(self.path) as archive:
-                    names = [name for name in archive.namelist() if name.endswith(".txt")]
-                    self.contents = {Path(name).name: archive.read(name) for name in names}
-            except (EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-                raise FormatError(f"{path}: the archive is damaged: {error}") from None
-        else:
-            raise FormatError(f"{path} is neither a folder nor a zip archive")
-        found = [name for name in self.contents if name.endswith("_A.txt")]
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
+        self.place, paths, self.read = _opened(source)
+        found = [path for path in paths if path.name.endswith("_A.txt") and not path.name.startswith(".")]
+        top = [path for path in found if len(path.parts) == 1]
+        found = top or found
         if len(found) != 1:
-            raise FormatError(f"{path} must hold one data set, with one file *_A.txt, but holds {found or 'none'}")
-        self.stem = found[0].removesuffix("A.txt")
+            held = ", ".join(map(str, found[:10])) or "none"
+            raise FormatError(f"{self.place} must hold one data set, with one file *_A.txt, but holds {held}")
+        self.stem = found[0].name.removesuffix("A.txt")
+        self.paths = {path.name: path for path in paths if path.parent == found[0].parent}
 
     def name(self, part: str) -> str:
         return f"{self.stem}{part}.txt"
 
     def has(self, part: str) -> bool:
-        return self.name(part) in self.contents
+        return self.name(part) in self.paths
 
     def numbers(self, part: str, rows: int | None = None, columns: int | None = None) -> NDArray[np.float64]:
         """The numbers of a file, one row per line."""
         name = self.name(part)
         if not self.has(part):
-            raise FormatError(f"{self.path} has no file {name}")
-        lines = lines_of(name, self.contents[name])
+            raise FormatError(f"{self.place} has no file {name}")
+        lines = lines_of(name, self.read(self.paths[name]))
         while lines and not lines[-1].strip():
             lines.pop()
         if rows is not None and len(lines) != rows:
@@ -96,16 +94,22 @@ class _Files:
         if not lines:
             return np.zeros((0, columns or 1))
         width = columns or lines[0].count(",") + 1
-        try:
-            values = np.array(",".join(lines).split(","), dtype=np.float64)
-        except ValueError:
-            values = np.zeros(0)
-        if len(values) != width * len(lines) or any(line.count(",") != width - 1 for line in lines):
-            _refuse(name, lines, width)
-        table = values.reshape(len(lines), width)
+        if width > WIDEST:
+            raise FormatError(f"{name}, line 1: {width} numbers stand in one line, and at most {WIDEST} are read")
+        table = np.empty((len(lines), width))
+        height = max(1, PART // width)
+        for first in range(0, len(lines), height):
+            some = lines[first : first + height]
+            try:
+                values = np.array(",".join(some).split(","), dtype=np.float64)
+            except ValueError:
+                values = np.zeros(0)
+            if len(values) != width * len(some) or any(line.count(",") != width - 1 for line in some):
+                _refuse(name, lines, first, width)
+            table[first : first + height] = values.reshape(len(some), width)
         bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
         if len(bad):
-            raise FormatError(f"{name}, line {bad[0] + 1}: expected finite numbers but got {lines[bad[0]]!r}")
+            raise FormatError(f"{name}, line {bad[0] + 1}: expected finite numbers but got {shown(lines[bad[0]])}")
         return table
 
     def integers(self, part: str, rows: int | None = None, columns: int | None = None) -> NDArray[np.int64]:
@@ -125,15 +129,34 @@ class _Files:
         return numbers.ravel().astype(np.int32), tuple(int(n[0]) if single else tuple(n.tolist()) for n in names)
 
 
-def _refuse(name: str, lines: list[str], width: int) -> None:
-    for i, line in enumerate(lines):
+def _opened(source: Any) -> tuple[str, list[PurePosixPath], Callable[[PurePosixPath], bytes]]:
+    """The name of a folder or an archive, the files in it, a folder down too, and what reads one of them."""
+    if not hasattr(source, "read"):
+        folder = Path(source)
+        if not folder.exists():
+            raise FileNotFoundError(f"there is no folder and no archive {str(source)!r}")
+        if folder.is_dir():
+            files = [file for depth in ("*.txt", "*/*.txt") for file in sorted(folder.glob(depth)) if file.is_file()]
+            paths = [PurePosixPath(file.relative_to(folder).as_posix()) for file in files]
+            return str(folder), paths, lambda path: (folder / path).read_bytes()
+    name, content = content_of(source)
+    if not isinstance(content, bytes) or not content.startswith(SIGNATURES):
+        raise FormatError(f"{name} is neither a folder nor a zip archive")
+    archive = Archive(name, content)
+    members = {PurePosixPath(member): member for member in archive.members if member.endswith(".txt")}
+    return name, list(members), lambda path: archive.read(members[path])
+
+
+def _refuse(name: str, lines: list[str], first: int, width: int) -> None:
+    """Names the first of the lines, from this one on, that has other things than so many numbers."""
+    for i, line in enumerate(lines[first:], start=first):
         try:
             values = [float(text) for text in line.split(",")]
         except ValueError:
-            raise FormatError(f"{name}, line {i + 1}: expected numbers between commas but got {line!r}") from None
+            raise FormatError(f"{name}, line {i + 1}: expected numbers between commas but got {shown(line)}") from None
         if len(values) != width:
             raise FormatError(
-                f"{name}, line {i + 1}: expected {width} number{'s' * (width > 1)} but got {len(values)}: {line!r}"
+                f"{name}, line {i + 1}: expected {width} number{'s' * (width > 1)} but got {len(values)}: {shown(line)}"
             )
 
 

@@ -34,6 +34,7 @@ from mercer.kernels.given import Custom, Precomputed
 from mercer.kernels.graphs import (
     EdgeAttributes,
     EdgeHistogram,
+    GraphLabels,
     Graphlet,
     RandomWalk,
     ShortestPath,
@@ -72,6 +73,7 @@ __all__ = [
     "GappedKmer",
     "Gaussian",
     "GaussianBasis",
+    "GraphLabels",
     "Graphlet",
     "Hellinger",
     "HellingerDistance",

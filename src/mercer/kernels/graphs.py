@@ -48,6 +48,33 @@ class EdgeAttributes(Map):
         return np.split(graphs.arc_attributes[graphs.edges], ends)
 
 
+@dataclass(frozen=True)
+class GraphLabels(Map):
+    """Graphs of networkx whose labels and attributes have other names; see ``as_graphs``, which has the same four.
+
+    >>> import networkx
+    >>> water = networkx.path_graph(3)
+    >>> networkx.set_node_attributes(water, {0: "H", 1: "O", 2: "H"}, "element")
+    >>> VertexHistogram().on(GraphLabels("element"))([water])
+    array([[5.]])
+    """
+
+    label: str | None = None
+    edge_label: str | None = None
+    attributes: str | None = None
+    edge_attributes: str | None = None
+
+    def samples(self, X: Any) -> Samples:
+        return as_graphs(X, self.label, self.edge_label, self.attributes, self.edge_attributes)
+
+    def __call__(self, X: Any) -> Any:
+        return self.samples(X)
+
+    def __repr__(self) -> str:
+        given = (f"{name}={value!r}" for name, value in vars(self).items() if value is not None)
+        return f"GraphLabels({', '.join(given)})"
+
+
 class GraphKernel(ExplicitKernel):
     """A kernel of graphs with explicit features; a subclass gives the core's recipe for them."""
 

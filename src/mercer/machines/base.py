@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import sys
-import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, Self
@@ -18,9 +16,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
+from mercer.caller import warn_caller as warn_caller  # the machines take it from here
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.problem import Vector
-from mercer.samples import Samples
+from mercer.samples import Samples, as_samples
+from mercer.samples.kinds import refuse_objects
+from mercer.samples.nested import portable
 from mercer.solvers.certificate import Witness
 from mercer.solvers.convexity import first_refuted
 
@@ -99,7 +100,14 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             return samples
         plain = self._plain(X, reset)
         if plain is None:
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+            try:
+                return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+            except OverflowError:
+                as_samples(X)  # which names the column
+                raise
+            except (TypeError, ValueError) as error:
+                refuse_objects(X, error)
+                raise
         self.n_features_in_ = plain.shape[1]
         return plain
 
@@ -146,10 +154,24 @@ def values_of(X: Any, names: list[str]) -> Any:
 
 
 def _portable(value: Any) -> Any:
-    """The same, except that a frame which polars cannot pickle, with a column of objects, becomes its columns."""
+    """The same, in a form that pickle can write: objects in it may be deep trees.
+
+    A frame which polars cannot pickle, with a column of objects, becomes its columns.
+    """
     frame = nw.from_native(value, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame) and frame.implementation.is_polars() and nw.Object in frame.schema.values():
-        return frame.to_dict(as_series=False)
+    if not isinstance(frame, nw.DataFrame):
+        return portable(value)
+    if nw.Object not in frame.schema.values():
+        return value
+    if frame.implementation.is_polars():
+        return {name: portable(column) for name, column in frame.to_dict(as_series=False).items()}
+    if frame.implementation.is_pandas():
+        columns = [column.to_numpy() for _, column in value.items()]
+        packed = {i: portable(column) for i, column in enumerate(columns) if column.dtype == object}
+        if any(packed[i] is not columns[i] for i in packed):
+            value = value.copy()
+            for i, column in packed.items():
+                value.isetitem(i, column)
     return value
 
 
@@ -173,14 +195,6 @@ def watch(machine: Any, context: Any, line: Callable[[Any], str]) -> Callable[[A
         return tell(machine, context, "solve", line(progress), dataclasses.asdict(progress))
 
     return report
-
-
-def warn_caller(text: str, category: type[Warning]) -> None:
-    """Warns at the line that called us, however many functions of ours and of scikit-learn's lie between."""
-    frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)
 
 
 def warn_of_kernel(machine: Any, X: Any, y: Any = None) -> None:

@@ -6,19 +6,20 @@ and nothing asks again what it was given.
 
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
-from mercer.samples.graph_forms import as_graphs
-from mercer.samples.graphs import Graphs
+from mercer.samples.graph_forms import UnreadAttributesWarning, as_graphs
+from mercer.samples.graphs import Graph, Graphs
 from mercer.samples.objects import Objects
 from mercer.samples.sequences import Sequences, as_sequences
 from mercer.samples.sets import Sets, as_sets
 from mercer.samples.similarities import Similarities
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
-from mercer.samples.trees import Trees, as_trees
+from mercer.samples.trees import Tree, Trees, as_trees
 from mercer.samples.vectors import Features, Vectors
 
 __all__ = [
     "Features",
+    "Graph",
     "Graphs",
     "Objects",
     "Samples",
@@ -27,7 +28,9 @@ __all__ = [
     "Similarities",
     "SparseVectors",
     "Table",
+    "Tree",
     "Trees",
+    "UnreadAttributesWarning",
     "Vectors",
     "as_graphs",
     "as_samples",

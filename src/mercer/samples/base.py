@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.samples.kinds import compared
+from mercer.samples.summary import html_table, some_of
+
 Array = NDArray[Any]
 Columns = str | int | Sequence[str] | Sequence[int]
 
@@ -84,11 +87,37 @@ class Samples(ABC):
 
     def dense(self) -> Array:
         """A two-dimensional array with one row per sample."""
-        raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}")
+        raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}; {compared(self.kind)}")
 
     def content(self) -> Any:
         """The samples as a user's function takes them: an array, or a list of objects."""
         return self.dense()
+
+    # -- how they are shown; quickly, however many they are ---------------------------------------------------
+
+    @property
+    def heading(self) -> str:
+        """How many samples of what."""
+        return f"{len(self)} {self.kind}"
+
+    def counts(self) -> dict[str, int]:
+        """How much there is of what the samples are made of."""
+        return {} if self.width is None else {"columns": self.width}
+
+    def facts(self) -> dict[str, str]:
+        """What else there is to say of all of them."""
+        names = {} if self.names is None else {"names": some_of(self.names)}
+        return names | {"numbers": self.dtype.name}
+
+    def __repr__(self) -> str:
+        counts = self.counts() | ({"bytes": self.nbytes} if self.nbytes else {})
+        return f"<{', '.join([self.heading, *(f'{count} {name}' for name, count in counts.items())])}>"
+
+    def _repr_html_(self) -> str:
+        counts = self.counts() | ({"bytes": self.nbytes} if self.nbytes else {})
+        return html_table(self.heading, {name: f"{count:,}" for name, count in counts.items()} | self.facts())
+
+    # -- as values --------------------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Samples):

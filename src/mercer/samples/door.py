@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.samples.base import Array, Samples
+from mercer.samples.kinds import is_networkx, is_nltk
 from mercer.samples.objects import Objects
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table
@@ -71,6 +73,8 @@ def _column(frame: Any, name: str) -> Array:
 
 
 def _sequence(X: Any) -> Samples:
+    if isinstance(X, (list, tuple)) and X and _whole(X):
+        return Objects(X)
     parts = X if isinstance(X, (list, tuple)) else (X,)  # a list of rows may hold masked ones
     masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
     if masked:
@@ -96,7 +100,12 @@ def _sequence(X: Any) -> Samples:
     return numeric(array, None)
 
 
-def _numbers(array: Array) -> bool:
+def _whole(items: Sequence[Any]) -> bool:
+    """Whether they are objects that NumPy would take apart, or texts, of which it makes all as long as the longest."""
+    return is_nltk(items[0]) or is_networkx(items[0]) or all(isinstance(item, str) for item in items)
+
+
+def _numbers(array: Array, where: str = "") -> bool:
     """True for Python numbers in an array of objects; digits written as text are not numbers."""
     if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
         return False
@@ -106,14 +115,18 @@ def _numbers(array: Array) -> bool:
         return False
     except OverflowError:
         raise ValueError(
-            "expected numbers but found an integer beyond the range of float64, some 1.8e308; rescale it first"
+            f"expected numbers but found an integer beyond the range of float64, some 1.8e308{where}; rescale it, or "
+            "write it as text if it is a name"
         ) from None
     return True
 
 
 def from_columns(columns: tuple[Array, ...], names: tuple[str, ...] | None) -> Samples:
     """Vectors if every column holds numbers, else a table."""
-    if all(column.dtype.kind in "fiub" or _numbers(column) for column in columns):
+    if all(
+        column.dtype.kind in "fiub" or _numbers(column, f", in column {names[i] if names else i!r}")
+        for i, column in enumerate(columns)
+    ):
         kinds = {column.dtype for column in columns}
         dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
         return numeric(np.stack([column.astype(dtype) for column in columns], axis=1), names)

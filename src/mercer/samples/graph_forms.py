@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.caller import warn_caller
 from mercer.samples.base import Array
-from mercer.samples.graphs import UNLABELLED, Graphs, Numbers, stacked
+from mercer.samples.graphs import Graphs, Numbers, stacked
+from mercer.samples.kinds import is_networkx
 from mercer.samples.structured import Sample, coded, items_of, together
 
 WAYS = (
@@ -33,12 +36,54 @@ class _One:
     node_labels: Sequence[Any] | None
     attributes: Array | None = None
     edge_attributes: Array | None = None
+    #: What networkx knows of some nodes, and of some edges, by name, with an example of each.
+    known: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def as_graphs(X: Any) -> Graphs:
+@dataclass(frozen=True)
+class Names:
+    """What labels and attributes are called in graphs of networkx; None where the user has not said it."""
+
+    label: str | None = None
+    edge_label: str | None = None
+    attributes: str | None = None
+    edge_attributes: str | None = None
+
+    def of(self, what: str) -> tuple[str | None, str | None]:
+        """Those of the nodes, or of the edges."""
+        return (self.label, self.attributes) if what == "nodes" else (self.edge_label, self.edge_attributes)
+
+    def read(self, what: str) -> tuple[str, str]:
+        label, attributes = self.of(what)
+        return label or "label", attributes or "attributes"
+
+
+class UnreadAttributesWarning(UserWarning):
+    """Nodes or edges of networkx graphs have attributes that are not read, and nobody said that this is meant.
+
+    >>> import warnings, networkx
+    >>> path = networkx.path_graph(2)
+    >>> networkx.set_node_attributes(path, "C", "element")
+    >>> with warnings.catch_warnings(record=True) as met:
+    ...     warnings.simplefilter("always")
+    ...     _ = as_graphs([path])
+    >>> print(str(met[0].message)[:59], met[0].category.__name__)
+    the nodes of these graphs have `element`, which is not read UnreadAttributesWarning
+    """
+
+
+def as_graphs(
+    X: Any,
+    label: str | None = None,
+    edge_label: str | None = None,
+    attributes: str | None = None,
+    edge_attributes: str | None = None,
+) -> Graphs:
     """Graphs from a list, an array or a column of graphs, each given in any of these ways:
 
-    - a networkx graph; nodes and edges may have a ``label`` and a vector of ``attributes``;
+    - a networkx graph; nodes and edges may have a ``label`` and a vector of ``attributes``, or these under the names
+      that are given: ``as_graphs(X, label="element", edge_label="bond")``. A warning tells of what is there but not
+      read, unless a name was given, which says that the rest is left out on purpose;
     - a square adjacency matrix, dense or SciPy sparse, where any number but 0 is an edge; of several dense ones, X may
       be the stack, an array of three dimensions;
     - a list of edges, which are pairs of positions among the nodes, or an array of them with two columns; an array of
@@ -64,20 +109,56 @@ def as_graphs(X: Any) -> Graphs:
     if known is not None:
         assert isinstance(known, Graphs)
         return known
-    return _assembled([_read(item, i) for i, item in enumerate(items)])
+    names = Names(label, edge_label, attributes, edge_attributes)
+    try:
+        graphs = [_read(item, i, names) for i, item in enumerate(items)]
+    except (TypeError, ValueError):
+        if not any(map(is_graph, items)) and _is_one(X, names):
+            raise TypeError("expected a list of graphs but got one graph; write [graph]") from None
+        raise
+    for what in ("nodes", "edges"):
+        _check_names(what, names, [graph.known[what] for graph in graphs if what in graph.known])
+    return _assembled(graphs)
+
+
+def _check_names(what: str, names: Names, known: Sequence[dict[str, Any]]) -> None:
+    """Refuses a name that no graph of networkx knows, and tells of what the nodes or edges have but is not read."""
+    examples = {name: value for graph in reversed(known) for name, value in graph.items()}
+    have = ", ".join(f"`{name}`" for name in sorted(map(str, examples)))
+    for name in names.of(what):
+        if name is not None and known and name not in examples:
+            raise ValueError(f"none of the {what} of these graphs has `{name}`; they have {have or 'no attributes'}")
+    unread = {name: value for name, value in examples.items() if name not in names.read(what)}
+    if not unread or any(names.of(what)):
+        return
+    name = min(unread, key=str)
+    is_label = isinstance(unread[name], Hashable) and not isinstance(unread[name], (float, tuple))
+    option = ("" if what == "nodes" else "edge_") + ("label" if is_label else "attributes")
+    listed = ", ".join(f"`{name}`" for name in sorted(map(str, unread)))
+    warn_caller(
+        f"the {what} of these graphs have {listed}, which {'is' if len(unread) == 1 else 'are'} not read: only `label` "
+        f"and `attributes` are. Name what is to be read, by as_graphs(X, {option}={name!r}) or by "
+        f"kernel.on(GraphLabels({option}={name!r})); a name that is given says that the rest is left out on purpose",
+        UnreadAttributesWarning,
+    )
 
 
 def is_graph(item: Any) -> bool:
     """Whether an object can be nothing but a graph: one of networkx, or one of ``Graphs``."""
-    return _is_sample(item) or _is_networkx(item)
+    return _is_sample(item) or is_networkx(item)
 
 
 def _is_sample(item: Any) -> bool:
     return isinstance(item, Sample) and isinstance(item.samples, Graphs)
 
 
-def _is_networkx(item: Any) -> bool:
-    return hasattr(item, "is_directed") and hasattr(item, "edges") and hasattr(item, "nodes")
+def _is_one(X: Any, names: Names) -> bool:
+    """Whether it can be read as a single graph."""
+    try:
+        _read(X, 0, names)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _assembled(graphs: Sequence[_One]) -> Graphs:
@@ -97,6 +178,7 @@ def _coded_labels(
     labels: Sequence[Sequence[Any] | None], sizes: Sequence[int], what: str
 ) -> tuple[Numbers, tuple[Any, ...]] | None:
     """The labels of the nodes or edges of all graphs; those that have no nodes, or edges, have no say."""
+    labels = [_without_none(own, what, i) for i, own in enumerate(labels)]
     given = [i for i, own in enumerate(labels) if own is not None and sizes[i]]
     lacking = [i for i, own in enumerate(labels) if own is None and sizes[i]]
     if given and lacking:
@@ -107,11 +189,24 @@ def _coded_labels(
     return coded(chain.from_iterable(own for own in labels if own)) if given else None
 
 
-def _read(graph: Any, i: int) -> _One:
+def _without_none(labels: Sequence[Any] | None, what: str, i: int) -> Sequence[Any] | None:
+    """Labels of which none is None, which is what the unlabelled have."""
+    lacking = 0 if labels is None else sum(map(is_, labels, repeat(None)))
+    if labels is None or not lacking:
+        return labels
+    if lacking < len(labels):
+        raise ValueError(
+            f"{lacking} of the {len(labels)} {what} of graph {i} have the label None, which stands for no label, but "
+            "others have one; label all of them, or none"
+        )
+    return None
+
+
+def _read(graph: Any, i: int, names: Names) -> _One:
     if _is_sample(graph):
-        return _unpacked(graph.alone())
-    if _is_networkx(graph):
-        return _networkx(graph, i)
+        return _unpacked(graph)
+    if is_networkx(graph):
+        return _networkx(graph, i, names)
     if not (isinstance(graph, (tuple, list, np.ndarray)) or sp.issparse(graph)):
         raise TypeError(f"graph {i} is a {type(graph).__name__}; {WAYS}")
     given = graph if isinstance(graph, tuple) else (graph,)
@@ -129,34 +224,36 @@ def _is_matrix(what: Any) -> bool:
     return bool(sp.issparse(what))
 
 
-def _unpacked(one: Any) -> _One:
-    n, once = len(one.node_labels), one.edges
-    source = np.repeat(np.arange(n), np.diff(one.arcs))[once]
-    return _One(
-        n,
-        np.stack([source, one.neighbours[once].astype(np.int64)], axis=1),
-        [one.edge_vocabulary[k] for k in one.arc_labels[once]] if one.edge_vocabulary != UNLABELLED else None,
-        [one.node_vocabulary[k] for k in one.node_labels] if one.node_vocabulary != UNLABELLED else None,
-        one.attributes,
-        None if one.arc_attributes is None else one.arc_attributes[once],
-    )
+def _unpacked(graph: Any) -> _One:
+    edges = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
+    labels, edge_labels = graph.node_labels, graph.edge_labels
+    return _One(len(graph.nodes), edges, edge_labels, labels, graph.attributes, graph.edge_attributes)
 
 
-def _networkx(graph: Any, i: int) -> _One:
+def _networkx(graph: Any, i: int, names: Names) -> _One:
     if graph.is_directed():
         raise ValueError(f"graph {i} is directed, and the kernels compare undirected graphs; use graph.to_undirected()")
     place = {node: k for k, node in enumerate(graph.nodes)}
     edges = [(place[u], place[v]) for u, v in graph.edges()]
     of_nodes = [values for _, values in graph.nodes(data=True)]
     of_edges = [values for _, _, values in graph.edges(data=True)]
+    (label, attributes), (edge_label, edge_attributes) = names.read("nodes"), names.read("edges")
+    known = {"nodes": _all_of(of_nodes)} if of_nodes else {}
     return _One(
         len(place),
         np.array(edges, dtype=np.int64).reshape(-1, 2),
-        _known("label", of_edges, "edges", i),
-        _known("label", of_nodes, "nodes", i),
-        _table(_known("attributes", of_nodes, "nodes", i), len(place), "nodes", i),
-        _table(_known("attributes", of_edges, "edges", i), len(edges), "edges", i),
+        _known(edge_label, of_edges, "edges", i),
+        _known(label, of_nodes, "nodes", i),
+        _table(_known(attributes, of_nodes, "nodes", i), len(place), "nodes", i),
+        _table(_known(edge_attributes, of_edges, "edges", i), len(edges), "edges", i),
+        known | ({"edges": _all_of(of_edges)} if of_edges else {}),
     )
+
+
+def _all_of(data: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Every name that some of the nodes or edges know something by, and what the first of them does."""
+    names: set[str] = set().union(*data)
+    return {name: next(one[name] for one in data if name in one) for name in names}
 
 
 def _known(name: str, data: list[Any], what: str, i: int) -> list[Any] | None:
@@ -177,6 +274,10 @@ def _table(rows: Any, n: int, what: str, i: int) -> Array | None:
         return None
     try:
         table = np.array(rows.tolist() if isinstance(rows, np.ndarray) else list(rows), dtype=np.float64)
+    except OverflowError:
+        raise ValueError(
+            f"the `attributes` of the {what} of graph {i} have an integer beyond the range of float64; rescale it first"
+        ) from None
     except (TypeError, ValueError):
         raise ValueError(f"the `attributes` of the {what} of graph {i} must be equally many numbers each") from None
     if len(table) != n or table.ndim > 2:
@@ -236,7 +337,10 @@ def _entries(matrix: Any, edges: NDArray[np.int64], n: int, what: str, i: int) -
 
 def _edges(pairs: Any, labels: Any, edge_labels: Any, attributes: Any, edge_attributes: Any, i: int) -> _One:
     try:
-        values = np.array([(u, v) for u, v in pairs]).reshape(-1, 2)
+        values = np.array([(u, v) for u, v in pairs])
+        if values.ndim != 2 and len(values):
+            raise ValueError
+        values = values.reshape(-1, 2)
         with np.errstate(invalid="ignore"):
             edges = np.rint(values).astype(np.int64)
     except (TypeError, ValueError):

@@ -15,16 +15,19 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.remembered import remembered
 from mercer.samples.base import Array, Samples
-from mercer.samples.structured import Structured, appended, memory, merged, plain, ranges, recoded
+from mercer.samples.structured import Sample, Structured, appended, memory, merged, plain, ranges, recoded
+from mercer.samples.summary import some_of
 
 Offsets = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 #: The labels of nodes or edges that have none.
 UNLABELLED: tuple[Any, ...] = (None,)
+#: To tell loops from other edges among more arcs than these takes a while.
+MANY = 2**17
 
 
 class Graphs(Structured):
-    """Made by ``as_graphs`` and ``mercer.files.read_tudataset``; ``graphs[i]`` is one of them, a slice some.
+    """Made by ``as_graphs`` and ``mercer.files.read_tudataset``; ``graphs[i]`` is one, a ``Graph``, and a slice some.
 
     Node v of all nodes has the arcs ``arcs[v] .. arcs[v + 1] - 1``, two for every edge (one for a loop);
     ``neighbours`` counts from the first node of the graph. Labels are positions in ``node_vocabulary`` and
@@ -98,9 +101,20 @@ class Graphs(Structured):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __repr__(self) -> str:
-        edges = len(self.neighbours) // 2
-        return f"<{len(self)} graphs, {self.starts[-1]} nodes, {edges} edges, {self.nbytes} bytes>"
+    def counts(self) -> dict[str, int]:
+        return {"nodes": int(self.starts[-1]), "edges": self.count_edges()}
+
+    def facts(self) -> dict[str, str]:
+        tables = ("attributes of nodes", self.attributes), ("attributes of edges", self.arc_attributes)
+        return {
+            "labels of nodes": labels_in_words(self.node_vocabulary),
+            "labels of edges": labels_in_words(self.edge_vocabulary),
+            **{name: "none" if table is None else str(table.shape[1]) for name, table in tables},
+        }
+
+    def count_edges(self) -> int:
+        """The number of edges; of many, loops count half."""
+        return len(self.edges) if len(self.neighbours) < MANY else (len(self.neighbours) + 1) // 2
 
     @property
     def nbytes(self) -> int:
@@ -114,6 +128,13 @@ class Graphs(Structured):
         first = np.repeat(self.starts[:-1], np.diff(self.starts))
         source = np.repeat(np.arange(len(first)) - first, np.diff(self.arcs))
         return np.flatnonzero(source <= self.neighbours)
+
+    def sample(self, place: int) -> Graph:
+        return Graph(self, place)
+
+    def to_networkx(self) -> list[Any]:
+        """Graphs of networkx, which ``as_graphs`` reads as these again."""
+        return [self.sample(i).to_networkx() for i in range(len(self))]
 
     def gather(self, index: NDArray[np.int64]) -> Graphs:
         nodes, starts = ranges(self.starts, index)
@@ -191,9 +212,100 @@ class Graphs(Structured):
         return state
 
 
+class Graph(Sample):
+    """One of some graphs, to be looked at: its nodes are 0, 1, 2 ...
+
+    >>> from mercer.samples import as_graphs
+    >>> graph = as_graphs([([(0, 1), (1, 2)], ["C", "C", "O"])])[0]
+    >>> graph
+    <graph 0 of 1: 3 nodes, 2 edges>
+    >>> list(graph.nodes), graph.edges, graph.node_labels, graph.edge_labels
+    ([0, 1, 2], [(0, 1), (1, 2)], ['C', 'C', 'O'], None)
+    """
+
+    samples: Graphs
+
+    @remembered
+    def _alone(self) -> Graphs:
+        one: Graphs = self.alone()
+        return one
+
+    @property
+    def nodes(self) -> range:
+        """The nodes' numbers."""
+        first, end = self.samples.starts[self.place : self.place + 2].tolist()
+        return range(end - first)
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Every edge once, as a pair of nodes in order."""
+        one = self._alone
+        source = np.repeat(np.arange(len(one.node_labels)), np.diff(one.arcs))[one.edges]
+        return list(zip(source.tolist(), one.neighbours[one.edges].tolist(), strict=True))
+
+    @property
+    def node_labels(self) -> list[Any] | None:
+        """The label of every node, if nodes have labels."""
+        one = self._alone
+        return _named(one.node_labels, one.node_vocabulary)
+
+    @property
+    def edge_labels(self) -> list[Any] | None:
+        """The label of every one of the edges, if edges have labels."""
+        one = self._alone
+        return _named(one.arc_labels[one.edges], one.edge_vocabulary)
+
+    @property
+    def attributes(self) -> NDArray[np.float64] | None:
+        """One row for every node, if nodes have attributes."""
+        return self._alone.attributes
+
+    @property
+    def edge_attributes(self) -> NDArray[np.float64] | None:
+        """One row for every one of the edges, if edges have attributes."""
+        one = self._alone
+        return None if one.arc_attributes is None else one.arc_attributes[one.edges]
+
+    def to_networkx(self) -> Any:
+        """A graph of networkx with ``label`` and ``attributes``, which ``as_graphs`` reads as this one again."""
+        try:
+            import networkx
+        except ImportError:
+            raise ImportError("to_networkx() needs networkx, which is not installed: pip install networkx") from None
+        graph = networkx.Graph()
+        nodes, edges = self.nodes, self.edges
+        of_nodes = _dictionaries(len(nodes), self.node_labels, self.attributes)
+        of_edges = _dictionaries(len(edges), self.edge_labels, self.edge_attributes)
+        graph.add_nodes_from(zip(nodes, of_nodes, strict=True))
+        graph.add_edges_from((*edge, values) for edge, values in zip(edges, of_edges, strict=True))
+        return graph
+
+    def __repr__(self) -> str:
+        edges = self._alone.count_edges()
+        return f"<graph {self.place} of {len(self.samples)}: {len(self.nodes)} nodes, {edges} edges>"
+
+
+def _named(numbers: Numbers, vocabulary: tuple[Any, ...]) -> list[Any] | None:
+    return None if vocabulary == UNLABELLED else [vocabulary[number] for number in numbers]
+
+
+def _dictionaries(count: int, labels: list[Any] | None, attributes: Array | None) -> list[dict[str, Any]]:
+    """What networkx keeps of every node or edge."""
+    known: list[dict[str, Any]] = [{} for _ in range(count)]
+    for name, values in ("label", labels), ("attributes", None if attributes is None else attributes.tolist()):
+        if values is not None:
+            for one, value in zip(known, values, strict=True):
+                one[name] = value
+    return known
+
+
 def _no_labels(count: int) -> tuple[Numbers, tuple[Any, ...]]:
     """The labels of so many nodes or edges without any: all the same one."""
     return np.zeros(count, dtype=np.int32), UNLABELLED if count else ()
+
+
+def labels_in_words(vocabulary: tuple[Any, ...]) -> str:
+    return "none" if vocabulary in (UNLABELLED, ()) else some_of(vocabulary)
 
 
 def check_alike(

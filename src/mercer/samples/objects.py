@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.samples.base import Samples
+from mercer.samples.base import Array, Samples
+from mercer.samples.kinds import compared, kind_of
+from mercer.samples.nested import is_deep, portable
 
 
 class Objects(Samples):
@@ -36,12 +38,29 @@ class Objects(Samples):
     def joined(self, other: Samples) -> Samples:
         return Objects([*self.items, *other.items]) if isinstance(other, Objects) else super().joined(other)
 
+    def dense(self) -> Array:
+        what = compared(kind_of(self.items[0]) or self.kind)
+        raise TypeError(f"expected vectors (one row of numbers per sample) but got {self.kind}; {what}")
+
+    def facts(self) -> dict[str, str]:
+        return {}
+
     def content(self) -> list[Any]:
         return list(self.items)
 
     def fingerprint(self) -> Hashable:
-        try:
-            hash(self.items)
-        except TypeError:
-            return tuple(id(item) for item in self.items)
-        return self.items
+        return tuple(map(key_of, self.items))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"items": portable(self.items)}
+
+
+def key_of(item: Any) -> Hashable:
+    """The object itself where it has a hash, which Python finds by recursion, and else its identity."""
+    if isinstance(item, tuple) and is_deep(item):
+        return id(item)
+    try:
+        hash(item)
+    except TypeError:
+        return id(item)
+    return item  # type: ignore[no-any-return]

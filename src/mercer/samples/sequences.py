@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from mercer.remembered import remembered
 from mercer.samples.base import Samples
 from mercer.samples.door import as_samples
+from mercer.samples.kinds import compared, described, kind_of
 from mercer.samples.objects import Objects
+from mercer.samples.summary import some_of
 from mercer.samples.table import Table
 
 #: So many of the latest results that kernels have found from sequences are remembered with them.
@@ -59,6 +61,13 @@ class Sequences(Samples):
     @property
     def nbytes(self) -> int:
         return self.ids.nbytes + self.offsets.nbytes
+
+    def counts(self) -> dict[str, int]:
+        return {"tokens" if self.tokens else "letters": len(self.ids)}
+
+    def facts(self) -> dict[str, str]:
+        different = "different tokens" if self.tokens else "different letters"
+        return {different: some_of(self.letters), "mean length": f"{len(self.ids) / max(1, len(self)):.1f}"}
 
     @remembered
     def lengths(self) -> NDArray[np.int64]:
@@ -121,13 +130,7 @@ def as_sequences(X: Any) -> Sequences:
     """
     if isinstance(X, Sequences):
         return X
-    items = _items(X)
-    for i, item in enumerate(items):
-        if not isinstance(item, (str, bytes, bytearray)) and not _in_order(item):
-            raise TypeError(
-                f"expected sequences (strings, bytes or lists of tokens) but sample {i} is {str(item)[:60]}, a "
-                f"{type(item).__name__}; missing values must be filled or dropped first"
-            )
+    items: list[Any] = [item if type(item) is str else _plain(item, i) for i, item in enumerate(_items(X))]
     texts = sum(isinstance(item, str) for item in items)
     bytestrings = sum(isinstance(item, (bytes, bytearray)) for item in items)
     if texts == len(items):
@@ -142,6 +145,39 @@ def as_sequences(X: Any) -> Sequences:
     return _from_tokens(items)
 
 
+def _plain(item: Any, i: int) -> Any:
+    """A sequence as text, bytes or tokens."""
+    if isinstance(item, (str, bytes, bytearray, list, tuple, np.ndarray)):
+        return item
+    text = _text_of(item)
+    if text is not None:
+        return text
+    if _in_order(item):
+        return item
+    if item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and item != item):
+        remedy = "missing values must be filled or dropped first"
+    elif hasattr(item, "seq"):
+        remedy = "give its sequence, item.seq"
+    else:
+        remedy = compared(kind_of(item) or "")
+    raise TypeError(
+        f"expected sequences (strings, bytes or lists of tokens) but sample {i} is {described(item)}, a "
+        f"{type(item).__name__}; {remedy}"
+    )
+
+
+def _text_of(item: Any) -> str | None:
+    """The text of an object that is a sequence of letters, as those of Biopython are; None if it is no such object."""
+    if not (hasattr(item, "__len__") and hasattr(item, "__getitem__")) or hasattr(item, "__array__"):
+        return None
+    try:
+        text, length = str(item), len(item)
+        same = len(text) == length and (not text or all(str(item[k]) == text[k] for k in (0, -1)))
+    except (KeyError, TypeError):  # of dictionaries, and of sparse arrays, which have no length
+        return None
+    return text if same else None
+
+
 def _in_order(item: Any) -> bool:
     """Whether it has tokens in an order: dictionaries, sets and graphs have none."""
     return isinstance(item, (Sequence, np.ndarray)) or (hasattr(item, "__array__") and not isinstance(item, np.generic))
@@ -150,6 +186,8 @@ def _in_order(item: Any) -> bool:
 def _items(X: Any) -> Sequence[Any]:
     if isinstance(X, (list, tuple)) and X:
         return X
+    if isinstance(X, (str, bytes, bytearray)) or hasattr(X, "seq") or _text_of(X) is not None:
+        raise TypeError(f"expected a list of sequences but got a single {type(X).__name__}; write [sequence]")
     samples = as_samples(X)
     if isinstance(samples, Objects):
         return samples.items
@@ -157,8 +195,8 @@ def _items(X: Any) -> Sequence[Any]:
         return list(samples.columns[0])
     what = f"a table of {len(samples.columns)} columns" if isinstance(samples, Table) else samples.kind
     raise TypeError(
-        f"expected sequences (strings, bytes or lists of tokens) but got {what}; "
-        "pick a column of strings with .on('column')"
+        f"expected sequences (strings, bytes or lists of tokens) but got {what}; pick a column of strings with "
+        f".on('column'); {compared(samples.kind)}"
     )
 
 
@@ -182,6 +220,10 @@ def _from_tokens(items: Sequence[Any]) -> Sequences:
                 f"expected sequences (strings, bytes or lists of tokens that can be hashed) but sample {i} is a "
                 f"{type(items[i]).__name__}: {str(items[i])[:60]}"
             ) from None
+    if known and all(isinstance(token, float) for token in known):
+        raise TypeError(
+            f"expected sequences (strings, bytes or lists of tokens) but got lists of floats; {compared('vectors')}"
+        )
     return Sequences(np.array(ids, dtype=np.int32), _offsets(rows), tuple(known), tokens=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,17 @@ class Sets(Samples):
     @property
     def nbytes(self) -> int:
         return self.members.nbytes + self.starts.nbytes
+
+    def counts(self) -> dict[str, int]:
+        return {"members": len(self.members)}
+
+    def facts(self) -> dict[str, str]:
+        return {"members are": self.members.kind, **self.members.facts()}
+
+    def content(self) -> list[Any]:
+        """A list of sets, each as a kernel of the members takes it."""
+        whole = self.members.content()
+        return [whole[first:end] for first, end in pairwise(self.starts.tolist())]
 
     def take(self, index: NDArray[np.int64]) -> Sets:
         members, starts = ranges(self.starts, index)

@@ -44,6 +44,9 @@ class Similarities(Samples):
     def nbytes(self) -> int:
         return int(self.matrix.nbytes)
 
+    def counts(self) -> dict[str, int]:
+        return {"columns": int(self.matrix.shape[1])}
+
     @property
     def acquainted(self) -> bool:
         """Whether the similarities of the samples to each other are known."""

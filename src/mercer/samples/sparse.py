@@ -49,6 +49,9 @@ class SparseVectors(Samples):
     def astype(self, dtype: Any) -> SparseVectors:
         return self if self.dtype == dtype else SparseVectors(self.array.astype(dtype))
 
+    def counts(self) -> dict[str, int]:
+        return {**super().counts(), "entries": int(self.array.nnz)}
+
     def take(self, index: NDArray[np.int64]) -> SparseVectors:
         return SparseVectors(self.array[index])
 

@@ -10,10 +10,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.samples.base import Array, Samples
 from mercer.samples.door import as_numpy, as_samples
+from mercer.samples.kinds import COMPARED, compared, is_networkx, is_nltk, kind_of
 from mercer.samples.objects import Objects
 from mercer.samples.table import Table
 
@@ -32,6 +34,9 @@ class Structured(Samples):
 
     def __init__(self) -> None:
         self.descriptions: dict[Hashable, Any] = {}
+
+    def facts(self) -> dict[str, str]:
+        return {}
 
     @abstractmethod
     def gather(self, index: NDArray[np.int64]) -> Self:
@@ -54,11 +59,18 @@ class Structured(Samples):
         if isinstance(which, (int, np.integer)):
             if not -len(self) <= which < len(self):
                 raise IndexError(f"there is no sample {which}; there are {len(self)}")
-            return Sample(self, int(which) % len(self))
+            return self.sample(int(which) % len(self))
         return self.take(np.arange(len(self))[which])
 
     def __iter__(self) -> Iterator[Sample]:
-        return (Sample(self, i) for i in range(len(self)))
+        return map(self.sample, range(len(self)))
+
+    def sample(self, place: int) -> Sample:
+        """The one at this place."""
+        return Sample(self, place)
+
+    def content(self) -> list[Any]:
+        return list(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"descriptions": {}}
@@ -70,8 +82,9 @@ class Sample:
     def __init__(self, samples: Structured, place: int) -> None:
         self.samples, self.place = samples, place
 
-    def alone(self) -> Structured:
-        return self.samples.take(np.array([self.place]))
+    def alone(self) -> Any:
+        """Samples that are nothing but this one."""
+        return self.samples.gather(np.array([self.place]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sample) and self.alone() == other.alone()
@@ -100,17 +113,29 @@ def items_of(X: Any, what: str) -> Sequence[Any]:
             )
         X = X.columns[0]
     if isinstance(X, Samples):
-        raise TypeError(f"expected {what} but got {X.kind}")
+        raise TypeError(f"expected {what} but got {X.kind}; {compared(X.kind)}")
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
         X = X[:, 0]
+    one = what.removesuffix("s")
+    if isinstance(X, Sample) or is_networkx(X) or is_nltk(X):
+        given = (kind_of(X) or what).removesuffix("s")
+        raise TypeError(f"expected a list of {what} but got one {given}; write [{given}]")
+    if sp.issparse(X):
+        raise TypeError(not_rows(what, f"a sparse array of shape {X.shape}"))
     if isinstance(X, (str, bytes, dict)) or not isinstance(X, Iterable) or not hasattr(X, "__len__"):
-        raise TypeError(f"expected a list of {what} but got a {type(X).__name__}")
+        raise TypeError(f"expected a list of {what} but got a {type(X).__name__}; of a single {one}, write [{one}]")
     if isinstance(X, np.ndarray) and (X.ndim != 1 or X.dtype.kind not in "OUS"):
-        raise TypeError(f"expected {what} but got an array of {X.dtype} of shape {X.shape}")
+        raise TypeError(not_rows(what, f"an array of {X.dtype} of shape {X.shape}"))
     items = list(X)
     if not items:
         raise ValueError(f"found 0 sample(s) while a minimum of 1 is required; there are no {what}")
     return items
+
+
+def not_rows(what: str, given: str) -> str:
+    """That a matrix is no list of samples of another kind: it may be one of them, or vectors."""
+    one = what.removesuffix("s")
+    return f"expected {what} but got {given}; if it is one {one}, write [{one}], and {COMPARED['vectors']}"
 
 
 def together(items: Sequence[Any], kind: type[Structured]) -> Structured | None:
@@ -125,7 +150,7 @@ def together(items: Sequence[Any], kind: type[Structured]) -> Structured | None:
 
 def ranges(starts: NDArray[np.int64], index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The positions of all parts of the samples at ``index``, and the offsets of these samples among them."""
-    lengths = (starts[1:] - starts[:-1])[index]
+    lengths = starts[index + 1] - starts[index]
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
     return np.repeat(starts[index], lengths) + within, ends

@@ -9,6 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.samples.base import Array, Columns, Samples, positions
+from mercer.samples.nested import portable
+from mercer.samples.objects import key_of
+
+#: Of the columns so many are shown.
+SHOWN = 30
 
 
 class Table(Samples):
@@ -34,6 +39,17 @@ class Table(Samples):
     def width(self) -> int:
         return len(self.columns)
 
+    @property
+    def heading(self) -> str:
+        return f"a table of {len(self)} rows"
+
+    def facts(self) -> dict[str, str]:
+        names = self.names or tuple(map(str, range(self.width)))
+        return {
+            name: "objects" if column.dtype.kind == "O" else str(column.dtype)
+            for name, column in zip(names[:SHOWN], self.columns[:SHOWN], strict=True)
+        }
+
     def take(self, index: NDArray[np.int64]) -> Table:
         taken = Table(tuple(column[index] for column in self.columns), self.names)
         taken.seen = {key: samples.take(index) for key, samples in self.seen.items()}
@@ -46,7 +62,7 @@ class Table(Samples):
         return self.seen[key]
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"seen": {}}
+        return self.__dict__ | {"columns": tuple(map(portable, self.columns)), "seen": {}}
 
     def joined(self, other: Samples) -> Samples:
         if isinstance(other, Table) and (other.width, other.names) == (self.width, self.names):
@@ -77,7 +93,7 @@ class Table(Samples):
 
     def fingerprint(self) -> Hashable:
         def content(column: Array) -> Any:
-            return tuple(map(_key, column)) if column.dtype.kind == "O" else (column.dtype.str, column.tobytes())
+            return tuple(map(key_of, column)) if column.dtype.kind == "O" else (column.dtype.str, column.tobytes())
 
         return self.names, tuple(content(column) for column in self.columns)
 
@@ -118,11 +134,3 @@ def labels(column: Array) -> list[Any]:
                 "give text, numbers or tuples"
             ) from None
     return entries
-
-
-def _key(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return value

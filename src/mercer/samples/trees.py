@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.remembered import remembered
 from mercer.samples.base import Samples
+from mercer.samples.kinds import compared, is_nltk, kind_of
 from mercer.samples.structured import (
     Sample,
     Structured,
@@ -28,10 +30,13 @@ from mercer.samples.structured import (
     recoded,
     together,
 )
+from mercer.samples.summary import short, some_of
 
 Offsets = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 TOKEN = re.compile(r"[()]|[^\s()]+")
+#: Of the text of a tree at most so many characters show.
+SHOWN = 400
 WAYS = "a tree is given as bracketed text such as '(S (NP he) (VP runs))', as nested tuples, or as a tree of nltk"
 
 
@@ -58,8 +63,14 @@ class Trees(Structured):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} trees, {self.starts[-1]} nodes, {self.nbytes} bytes>"
+    def counts(self) -> dict[str, int]:
+        return {"nodes": int(self.starts[-1])}
+
+    def facts(self) -> dict[str, str]:
+        return {"labels": some_of(self.vocabulary)}
+
+    def sample(self, place: int) -> Tree:
+        return Tree(self, place)
 
     @property
     def nbytes(self) -> int:
@@ -102,6 +113,43 @@ class Trees(Structured):
         return state
 
 
+class Tree(Sample):
+    """One of some trees, which shows as bracketed text.
+
+    >>> as_trees([("S", ("NP", "he"), ("VP", "runs")), ("S",)]).content()
+    [(S (NP he) (VP runs)), (S)]
+    """
+
+    samples: Trees
+
+    def __str__(self) -> str:
+        return "".join(self._tokens())
+
+    def __repr__(self) -> str:
+        some = "".join(islice(self._tokens(), SHOWN + 1))  # of at least one character each, most of them
+        return some if len(some) <= SHOWN else f"{some[:SHOWN]} ..."
+
+    def _tokens(self) -> Iterator[str]:
+        """The parts of the text, from the root down, without recursion, as trees may be deep."""
+        one = self.alone()
+        root = len(one.labels) - 1
+        coming: list[int | str] = [root]
+        while coming:
+            token = coming.pop()
+            if isinstance(token, str):
+                yield token
+                continue
+            label = str(one.vocabulary[one.labels[token]])
+            children = one.children[one.child_starts[token] : one.child_starts[token + 1]].tolist()
+            if not children and token != root:
+                yield label
+                continue
+            yield f"({label}"
+            coming.append(")")
+            for child in reversed(children):
+                coming += [child, " "]
+
+
 def as_trees(X: Any) -> Trees:
     """Trees from a list, an array or a column of trees, each given in any of these ways:
 
@@ -120,8 +168,13 @@ def as_trees(X: Any) -> Trees:
         assert isinstance(known, Trees)
         return known
     forest = _Forest()
-    for i, item in enumerate(items):
-        forest.add(item, i)
+    try:
+        for i, item in enumerate(items):
+            forest.add(item, i)
+    except (TypeError, ValueError):
+        if kind_of(X) == "trees":
+            raise TypeError("expected a list of trees but got one tree; write [tree]") from None
+        raise
     return forest.trees()
 
 
@@ -166,8 +219,10 @@ class _Forest:
             self.read(item, f"tree {i}")
             self.finish()
             if len(self.sizes) != before + 1:
-                raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item!r}; expected one")
-        elif isinstance(item, (tuple, list)) or callable(getattr(item, "label", None)):
+                raise ValueError(f"tree {i} is {len(self.sizes) - before} trees: {item[:80]!r}; expected one")
+        elif isinstance(item, (tuple, list)) or is_nltk(item):
+            if not is_nltk(item) and item and all(isinstance(part, float) for part in item):
+                raise TypeError(f"tree {i} is a {type(item).__name__} of floats; {compared('vectors')}, and {WAYS}")
             self.walk(item, i)
             self.end()
         else:
@@ -183,17 +238,26 @@ class _Forest:
 
     def walk(self, tree: Any, i: int) -> None:
         """A tree of nested tuples or of nltk, without recursion, as trees may be deep."""
-        label, parts = _parts(tree, i)
-        stack: list[tuple[Any, list[Any], list[int]]] = [(label, parts, [])]
+        stack: list[tuple[Any, Any, Sequence[Any], list[int]]] = [(tree, *_parts(tree, i), [])]
+        above = {id(tree)}
         while stack:
-            label, parts, done = stack[-1]
+            node, label, parts, done = stack[-1]
             if len(done) < len(parts):
-                stack.append((*_parts(parts[len(done)], i), []))
+                child = parts[len(done)]
+                own, below = _parts(child, i)
+                if not below:
+                    done.append(self.node(own, []))
+                    continue
+                if id(child) in above:
+                    raise ValueError(f"tree {i} has no end: the node {short(own)} is among its own descendants")
+                above.add(id(child))
+                stack.append((child, own, below, []))
                 continue
             stack.pop()
+            above.discard(id(node))
             number = self.node(label, done)
             if stack:
-                stack[-1][2].append(number)
+                stack[-1][3].append(number)
 
     def read(self, text: str, where: str) -> None:
         """Text with brackets; a tree may begin in one text and end in another."""
@@ -209,7 +273,7 @@ class _Forest:
             elif self.open:
                 self.open[-1][1].append(self.node(token, []))
             else:
-                raise ValueError(f"{where}: {token!r} stands outside all brackets; {WAYS}")
+                raise ValueError(f"{where}: {token[:80]!r} stands outside all brackets; {WAYS}")
 
     def close(self, where: str) -> None:
         if not self.open:
@@ -229,7 +293,7 @@ class _Forest:
         if self.open:
             label, _, where = self.open[0]
             more = f", nor are {len(self.open) - 1} after it" if len(self.open) > 1 else ""
-            raise ValueError(f"{where}: the bracket of '({label}' is not closed{more}")
+            raise ValueError(f"{where}: the bracket of '({str(label)[:80]}' is not closed{more}")
 
     def trees(self) -> Trees:
         if not self.sizes:
@@ -244,12 +308,16 @@ class _Forest:
         )
 
 
-def _parts(tree: Any, i: int) -> tuple[Any, list[Any]]:
+def _parts(tree: Any, i: int) -> tuple[Any, Sequence[Any]]:
     """The label and the children of a node."""
-    if callable(getattr(tree, "label", None)):
+    if type(tree) is tuple and tree:
+        return tree[0], tree[1:]
+    if isinstance(tree, str):
+        return tree, ()
+    if is_nltk(tree):
         return tree.label(), list(tree)
     if not isinstance(tree, (tuple, list)):
-        return tree, []
+        return tree, ()
     if not tree:
         raise ValueError(f"tree {i} has an empty tuple; a label is expected first, as in ('NP', 'he')")
-    return tree[0], list(tree[1:])
+    return tree[0], tree[1:]
