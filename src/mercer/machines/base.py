@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from mercer.caller import warn_caller as warn_caller  # the machines take it from here
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
+from mercer.machines.refit import Refittable
 from mercer.problem import Vector
 from mercer.samples import Samples, as_samples
 from mercer.samples.kinds import refuse_objects
@@ -33,7 +34,7 @@ JUDGED = 500
 PLAIN = {bool, int, float, str, type(None)}
 
 
-class KernelMachine(BaseEstimator):  # type: ignore[misc]
+class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
     """An estimator with a ``kernel`` parameter: a name, a function, or a Kernel.
 
     Kernels are immutable, yet ``set_params(kernel__sigma=2.0)`` works: the machine rebuilds its kernel.

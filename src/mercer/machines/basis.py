@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
 from mercer.machines.base import Stages, penalty_of, warn_caller
+from mercer.machines.refit import Refittable
 from mercer.problem import Vector
 from mercer.samples import Features, Vectors
 from mercer.solvers.lapack import interruptible
@@ -53,7 +54,7 @@ def _is_linear(machine: BasisRidge) -> bool:
     return True
 
 
-class BasisRidge(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Least squares over the weights of basis functions, penalised: f(x) = b + sum_j w_j phi_j(x).
 
     Minimises ``sum_i v_i (y_i - f(x_i))^2 + alpha sum_j w_j^2`` or, with "l1", ``... + alpha sum_j |w_j|``; v are the

@@ -24,6 +24,7 @@ from mercer.kernels import Linear
 from mercer.machines.base import warn_caller, watch
 from mercer.machines.labels import class_factors, lost_classes
 from mercer.machines.progress import linear_line
+from mercer.machines.refit import Refittable
 from mercer.machines.targets import positive_weights
 from mercer.problem import Vector
 from mercer.samples import as_samples
@@ -33,7 +34,7 @@ from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
 from mercer.solvers.smo import SolverInterrupted
 
 
-class LinearMachine(CallbackSupportMixin):  # type: ignore[misc]
+class LinearMachine(Refittable, CallbackSupportMixin):  # type: ignore[misc]
     """A machine that knows its weights: f(x) = w'x + b is k(w, x) + b of the linear kernel, one sample w per output."""
 
     fit_intercept: bool

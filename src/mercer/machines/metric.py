@@ -26,6 +26,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Gaussian
 from mercer.kernels.distances import Mahalanobis
 from mercer.machines.base import Stages
+from mercer.machines.refit import Refittable
 from mercer.problem import Vector, squared
 from mercer.samples.base import Array
 from mercer.solvers import Cholesky
@@ -44,7 +45,7 @@ KERNEL = Gaussian(1.0)
 FLOOR = 1e-3
 
 
-class MahalanobisLearner(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MahalanobisLearner(Refittable, CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Learns the matrix S of a Mahalanobis distance, D^2 = (x - z)' S^-1 (x - z), from class labels.
 
     Writes S^-1 = A A' and minimises over A and alpha the squared leave-one-out errors of kernel ridge regression of the

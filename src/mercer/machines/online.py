@@ -18,11 +18,12 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from mercer.machines.base import tell, warn_caller
 from mercer.machines.labels import checked_labels
+from mercer.machines.refit import Refittable
 from mercer.samples.base import Array
 from mercer.solvers.perceptron import Positions
 
 
-class OnlineClassifier(ClassifierMixin, CallbackSupportMixin):  # type: ignore[misc]
+class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # type: ignore[misc]
     """A classifier that learns from one example at a time, and counts its mistakes in every pass."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

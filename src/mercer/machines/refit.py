@@ -1,0 +1,84 @@
+"""Machines that one thread may fit again while others use them: they get what was fitted before, or what is fitted now.
+
+A fit works on a copy of the machine, whose state the machine takes over at once when it is done. So data that are
+refused leave it as it was, too. Whatever reads more than one attribute reads them all from the state it began with.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils._available_if import _AvailableIfDescriptor
+
+from mercer.solvers import SolverInterrupted
+
+#: What changes a machine, ...
+FITS = ("fit", "fit_transform", "fit_predict", "partial_fit")
+#: ... and what reads it.
+READS = (
+    *("predict", "decision_function", "predict_proba", "predict_log_proba", "score_samples", "kneighbors"),
+    *("transform", "inverse_transform", "get_feature_names_out", "densify", "sparsify"),
+    *("interval", "residuals", "loo_residuals", "smoother", "path"),
+)
+
+
+class Refittable:
+    """A machine that other threads may use while one fits it again.
+
+    >>> from mercer import KernelRidge
+    >>> machine = KernelRidge(kernel=Linear()).fit([[1.0], [2.0]], [1.0, 2.0])
+    >>> try:
+    ...     machine.fit([[1.0, 0.0], [2.0, 0.0]], [1.0, float("nan")])
+    ... except ValueError:
+    ...     machine.n_features_in_, machine.predict([[3.0]]).shape
+    (1, (1,))
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        for name in FITS:
+            if name in vars(cls):
+                setattr(cls, name, _at_once(vars(cls)[name]))
+        for name in READS:
+            found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+            if found is not None and not hasattr(found, "steady"):
+                setattr(cls, name, _steady(found))
+        for name, found in list(vars(cls).items()):
+            if type(found) is property and name.endswith("_"):
+                setattr(cls, name, property(_steady(found.fget)))
+        super().__init_subclass__(**keywords)
+
+
+def _twin(machine: Any, state: dict[str, Any]) -> Any:
+    """A machine of the same class with this state, which it does not copy."""
+    twin = object.__new__(type(machine))
+    twin.__dict__ = state
+    return twin
+
+
+def _at_once(fit: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(fit)
+    def fitted(self: Any, *args: Any, **keywords: Any) -> Any:
+        working = _twin(self, dict(self.__dict__))
+        try:
+            result = fit(working, *args, **keywords)
+        except SolverInterrupted:  # which leaves what there is by then
+            self.__dict__ = working.__dict__
+            raise
+        self.__dict__ = working.__dict__
+        return self if result is working else result
+
+    return fitted
+
+
+def _steady(read: Any) -> Any:
+    if isinstance(read, _AvailableIfDescriptor):  # a method that some machines have
+        return _AvailableIfDescriptor(_steady(read.fn), read.check, read.attribute_name)
+
+    @functools.wraps(read)
+    def steadily(self: Any, *args: Any, **keywords: Any) -> Any:
+        return read(_twin(self, self.__dict__), *args, **keywords)
+
+    steadily.steady = True  # type: ignore[attr-defined]
+    return steadily

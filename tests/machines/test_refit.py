@@ -1,0 +1,159 @@
+"""Whoever uses a machine while another thread fits it again gets the old function or the new one, and no third."""
+
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from mercer import (
+    LMS,
+    SVC,
+    SVR,
+    BasisRidge,
+    KernelLMS,
+    KernelLogistic,
+    KernelNeighborsClassifier,
+    KernelNeighborsRegressor,
+    KernelPCA,
+    KernelPerceptron,
+    KernelRidge,
+    KernelRidgeCV,
+    KernelSVD,
+    LinearSVC,
+    LinearSVR,
+    MahalanobisLearner,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+)
+from mercer.kernels import Gaussian, PolynomialBasis
+
+rng = np.random.default_rng(0)
+#: Two data sets, of other sizes, widths and classes.
+FIRST = rng.standard_normal((40, 3)), np.repeat([0, 1], 20)
+SECOND = rng.standard_normal((30, 2)), np.repeat([2, 3, 4], 10)
+KERNEL = Gaussian(1.0)
+MACHINES = [
+    SVC(),
+    SVC(strategy="ovr"),
+    NuSVC(nu=0.3),
+    SVR(),
+    NuSVR(),
+    OneClassSVM(),
+    LinearSVC(),
+    LinearSVR(),
+    KernelRidge(kernel=KERNEL),
+    KernelRidgeCV(kernel=KERNEL),
+    KernelLogistic(kernel=KERNEL),
+    KernelLMS(KERNEL),
+    LMS(),
+    Perceptron(max_iter=3),
+    KernelPerceptron(KERNEL, max_iter=3),
+    KernelPCA(2, kernel=KERNEL),
+    KernelSVD(2, kernel=KERNEL),
+    KernelNeighborsClassifier(kernel=KERNEL),
+    KernelNeighborsRegressor(kernel=KERNEL),
+    BasisRidge(PolynomialBasis(2)),
+    MahalanobisLearner(),
+]
+READS = ("predict", "decision_function", "transform", "predict_proba", "kneighbors", "interval")
+
+
+@pytest.fixture(autouse=True)
+def switching():
+    """Threads take turns as often as the interpreter allows."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def first(values):
+    return np.asarray(values[0] if isinstance(values, tuple) else values)
+
+
+def said(machine, rows):
+    """What a machine says, as bytes; None if the rows have not as many columns as it knows."""
+    found = []
+    for name in READS:
+        if not hasattr(machine, name):
+            continue
+        try:
+            values = getattr(machine, name)(rows)
+        except ValueError as error:
+            assert "features" in str(error)  # noqa: PT017
+            return None
+        found += [np.asarray(v).tobytes() for v in (values if isinstance(values, tuple) else (values,))]
+    return found
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_readers_get_the_old_machine_or_the_new_one(machine):
+    one, two = (clone(machine).fit(*data) for data in (FIRST, SECOND))
+    methods = [name for name in READS if hasattr(one, name)]
+    rows = FIRST[0][:3], SECOND[0][:3]
+    expected = {
+        (name, which): first(getattr(made, name)(rows[which]))
+        for name in methods
+        for which, made in enumerate((one, two))
+    }
+    machine = clone(machine).fit(*FIRST)
+    wrong, seen, done = [], set(), threading.Event()
+
+    def read(which):
+        while not done.is_set():
+            for name in methods:
+                try:
+                    values = first(getattr(machine, name)(rows[which]))
+                except BaseException as error:
+                    if not (isinstance(error, ValueError) and "features" in str(error)):  # the other has other columns
+                        wrong.append(repr(error))
+                    continue
+                seen.add(which)
+                if not np.array_equal(values, expected[name, which]):
+                    wrong.append(f"{name} of {which}: {values} instead of {expected[name, which]}")
+
+    threads = [threading.Thread(target=read, args=(which,)) for which in (0, 1)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for thread in threads:
+            thread.start()
+        for _ in range(10):
+            machine.fit(*SECOND)
+            machine.fit(*FIRST)
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong, (len(wrong), wrong[:3])
+    assert 0 in seen
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_data_that_are_refused_leave_a_machine_as_it_was(machine):
+    machine = clone(machine).fit(*FIRST)
+    values = said(machine, FIRST[0])
+    before = dict(vars(machine))
+    X, y = SECOND
+    for refused in (np.where(X > 1, np.nan, X), X[:0], [["a"], ["b"]]):
+        with pytest.raises((ValueError, TypeError)):
+            machine.fit(refused, y)
+        assert vars(machine).keys() == before.keys()
+        assert all(vars(machine)[name] is value for name, value in before.items())
+    assert said(machine, FIRST[0]) == values
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_leaves_nothing_of_the_one_before(machine):
+    """Fitted again, a machine has the attributes of one that never was fitted to anything else."""
+    fresh = clone(machine).fit(*SECOND)
+    again = clone(machine).fit(*FIRST).fit(*SECOND)
+    assert vars(again).keys() == vars(fresh).keys()
+    assert said(again, SECOND[0]) == said(fresh, SECOND[0])
+    assert again is again.fit(*SECOND)
