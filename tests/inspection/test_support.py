@@ -83,6 +83,28 @@ def test_soft_margins_need_all_at_the_bound_and_few_others(C, kernel):
     np.testing.assert_allclose(again.decision_function(grid), machine.decision_function(grid), atol=1e-4)
 
 
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("separated", [True, False])
+def test_d_plus_1_is_no_limit_of_soft_margins(d, separated):
+    """All at the bound are essential, though a hyperplane may separate the data; the report promises nothing else."""
+    points, labels = separable(d)
+    if not separated:
+        labels = labels.copy()
+        labels[:10] = 1 - labels[:10]
+    machine = SVC(C=1e-3, kernel="linear", tol=1e-8).fit(points, labels)
+    report = support_report(machine, points)
+    (problem,) = report.problems
+    at_bound = machine.support_[np.abs(machine.dual_coef_[0]) >= 1e-3 * (1 - 1e-6)]
+    assert problem.at_bound == len(at_bound) > d + 1
+    assert set(at_bound.tolist()) <= set(report.essential.tolist())
+    assert f"essential: {len(report.essential)}" in str(report)
+    assert "at most" not in str(report)
+    assert "+ 1" not in str(report)
+    if separated:
+        hard = SVC(C=np.inf, kernel="linear", tol=1e-8).fit(points, labels)
+        assert len(support_report(hard, points).essential) <= d + 1
+
+
 @pytest.mark.parametrize(
     "machine",
     [SVC(), SVC(class_weight={0: 0.1, 2: 5.0}), SVC(strategy="ovr"), NuSVC(nu=0.2)],

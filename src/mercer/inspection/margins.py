@@ -89,7 +89,9 @@ class Margins:
         if len(self.contests) > LINES:
             lines.append(f"  ... and {len(self.contests) - LINES} more")
         if self.witness is not None:
-            lines.append(f"  the kernel is not positive semi-definite: {self.witness}, so |w| is no length in any space")
+            lines.append(
+                f"  the kernel is not positive semi-definite: {self.witness}, so |w| is no length in any space"
+            )
         return "\n".join(lines)
 
     def _geometry(self, c: int) -> str:
@@ -171,14 +173,15 @@ def _difficulty(model: Any, X: Any, slack: Vector) -> tuple[Array, Vector, Vecto
 
 
 def _values_of_support(model: Any, X: Any, shape: tuple[int, ...]) -> Vector:
-    """f at the rows that the model kept. Those of a given matrix may ask for the matrix of the fit; else f counts as 0.
+    """f at the rows that the model kept; 0 if they are too many of a given matrix to tell without the matrix of the fit.
 
     X is taken for that matrix if it has its size and is symmetric.
     """
     f = model.expansion_
     samples = f.samples.take(np.arange(shape[0]))
     if isinstance(samples, Similarities) and not samples.acquainted:
-        others = model._seen(X)
+        fitted = getattr(model, "_X_fit", None)  # by a user's function, which computes the matrix again
+        others = model._seen(X if fitted is None else fitted)
         if len(others) != model.shape_fit_[0] or others.new or not others.symmetric:
             return np.zeros(shape)
         samples = others.take(np.asarray(model.support_))

@@ -119,7 +119,9 @@ class SupportReport:
             lines.append(f"... and {len(self.problems) - LINES} more")
         if self.witness is not None:
             lines.append(f"the kernel is not positive semi-definite: {self.witness}")
-            lines.append("so w lies in no space, and nothing can be said of essential or nearest rows, or of leaving out")
+            lines.append(
+                "so w lies in no space, and nothing can be said of essential or nearest rows, or of leaving out"
+            )
         return "\n".join(lines)
 
 
