@@ -173,9 +173,10 @@ def _difficulty(model: Any, X: Any, slack: Vector) -> tuple[Array, Vector, Vecto
 
 
 def _values_of_support(model: Any, X: Any, shape: tuple[int, ...]) -> Vector:
-    """f at the rows that the model kept; 0 if they are too many of a given matrix to tell without the matrix of the fit.
+    """f at the rows that the model kept.
 
-    X is taken for that matrix if it has its size and is symmetric.
+    Of a given matrix with many of them it takes the matrix of the fit, and X is that if it has its size and is
+    symmetric; else these count as 0.
     """
     f = model.expansion_
     samples = f.samples.take(np.arange(shape[0]))

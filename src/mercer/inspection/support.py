@@ -130,9 +130,10 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
 
     For every problem: rows kept, free (0 < |a_i| < C_i) and at the bound; *essential* rows, a part of them, minimal in
     the sense of inclusion, that gives the same w (with a hard margin in d dimensions, at most d + 1; with a soft one
-    those at the bound come on top) with the error of a fit to them alone; pre-images, the samples nearest to the points of the two classes' convex
-    hulls between which w points; and what leaving a row out can change: for ``KernelRidge`` and ``KernelRidgeCV``, at
-    its alpha, exactly f(x_i) - f'(x_i); for a support vector classifier 2 |a_i| R^2, which bounds leave-one-out errors.
+    those at the bound come on top) with the error of a fit to them alone; pre-images, the samples nearest to the points
+    of the two classes' convex hulls between which w points; and what leaving a row out can change: for ``KernelRidge``
+    and ``KernelRidgeCV``, at its alpha, exactly f(x_i) - f'(x_i); for a support vector classifier 2 |a_i| R^2, which
+    bounds leave-one-out errors.
 
     Ridge regression, ``KernelLogistic``, ``KernelLMS`` and ``KernelPerceptron`` have no bounds, so all that they keep
     is free. The optimum of the first two, and of the third if it got there, needs all of it. What few samples span
