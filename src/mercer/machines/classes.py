@@ -31,6 +31,8 @@ from mercer.threads import limited
 FOLDS = 5
 #: Samples that were held out get their values in parts of about so many bytes.
 HELD_BYTES = 2**26
+#: A sum of vectors whose lengths are so many times as large, together, may be none.
+LEFT = 1e-4
 GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` option for SVC and NuSVC \
 was deprecated and will be removed in 1.11."
 
@@ -82,9 +84,16 @@ class SupportClassifier(LabelledMachine):
         """The smallest objective of a constant function, up to rounding."""
         return math.inf
 
-    def _length_of(self, problem: Problem, solution: Solution, norm: float) -> float:
-        """|w| as a unit of distance: 0 if a constant is as good, so that w is what ``tol`` and rounding have left."""
-        return 0.0 if certificate_of(solution).primal >= self._of_a_constant(problem) and norm >= 0 else norm
+    def _length_of(self, training: Training, problem: Problem, solution: Solution, norm: float) -> float:
+        """|w| as a unit of distance: 0 if all that is left of w is what ``tol`` and rounding have left.
+
+        That is so if a constant is as good as f, and the terms of w are far longer than their sum.
+        """
+        if not norm > 0 or certificate_of(solution).primal < self._of_a_constant(problem):
+            return norm
+        own = training.kernel.diag_of(training.samples)[training.place]
+        own = np.abs(own if problem.sample is None else own[problem.sample])
+        return norm if norm > LEFT * float(np.abs(solution.coefficients) @ np.sqrt(own)) else 0.0
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -157,7 +166,8 @@ class SupportClassifier(LabelledMachine):
         bias = np.array([b for _, b in scaled])
         norms = [self._norm(solution) for solution in solutions]
         self._norms = np.array(norms)
-        self._lengths = np.array(list(map(self._length_of, problems, solutions, norms)))
+        of = zip(problems, solutions, norms, strict=True)
+        self._lengths = np.array([self._length_of(training, *one) for one in of])
         pairs = self._pairs()
         if not pairs:
             return np.stack([a for a, _ in scaled], axis=1), bias
