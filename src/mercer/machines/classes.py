@@ -31,8 +31,8 @@ from mercer.threads import limited
 FOLDS = 5
 #: Samples that were held out get their values in parts of about so many bytes.
 HELD_BYTES = 2**26
-#: A sum of vectors whose lengths are so many times as large, together, may be none.
-LEFT = 1e-4
+#: A w whose square is a larger share of the objective, or whose terms are not longer by far, is not looked at twice.
+SMALL, LEFT = 1e-3, 1e-4
 GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` option for SVC and NuSVC \
 was deprecated and will be removed in 1.11."
 
@@ -89,7 +89,8 @@ class SupportClassifier(LabelledMachine):
 
         That is so if a constant is as good as f, and the terms of w are far longer than their sum.
         """
-        if not norm > 0 or certificate_of(solution).primal < self._of_a_constant(problem):
+        primal = certificate_of(solution).primal
+        if not norm * norm < SMALL * primal or primal < self._of_a_constant(problem):
             return norm
         own = training.kernel.diag_of(training.samples)[training.place]
         own = np.abs(own if problem.sample is None else own[problem.sample])
@@ -166,8 +167,9 @@ class SupportClassifier(LabelledMachine):
         bias = np.array([b for _, b in scaled])
         norms = [self._norm(solution) for solution in solutions]
         self._norms = np.array(norms)
-        of = zip(problems, solutions, norms, strict=True)
-        self._lengths = np.array([self._length_of(training, *one) for one in of])
+        self._lengths = np.array(
+            [self._length_of(training, *one) for one in zip(problems, solutions, norms, strict=True)]
+        )
         pairs = self._pairs()
         if not pairs:
             return np.stack([a for a, _ in scaled], axis=1), bias
