@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from mercer.samples.base import Array
-from mercer.validity.spectrum import Float
+from mercer.validity.spectrum import Float, unit
 
 #: Numbers are taken for class labels if they are whole and have at most this many values.
 MOST_CLASSES = 20
@@ -94,12 +94,6 @@ class Target:
         values, vectors = np.linalg.eigh(T.T @ T / len(T))
         kept = values > 1e-10 * max(values[-1], 0.0)
         return np.asarray(T @ (vectors[:, kept] / np.sqrt(values[kept])))
-
-
-def unit(A: Float) -> Float:
-    """The matrix divided by its largest entry, so that products neither overflow nor vanish."""
-    largest = float(np.abs(A).max(initial=0.0))
-    return A / largest if largest > 0 else A
 
 
 def centred_matrix(K: Float) -> Float:
