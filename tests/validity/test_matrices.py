@@ -45,7 +45,8 @@ def test_no_number_is_too_small_or_too_large(method, unit):
     definite = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]])
     singular = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     indefinite = np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    for A, psd, pd in ((definite, True, True), (singular, True, False), (indefinite, False, False)):
+    known = [(definite, True, True), (np.eye(3), True, True), (singular, True, False), (indefinite, False, False)]
+    for A, psd, pd in [*known, (np.diag([1.0, -1.0]), False, False)]:
         assert is_psd(unit * A, method) is psd
         assert is_pd(unit * A, method) is pd
 
