@@ -156,6 +156,21 @@ def test_leave_one_out_errors_are_within_the_bound():
     assert len(wrong) <= problem.left_out_errors < 60
 
 
+def test_no_bound_is_claimed_where_the_price_of_an_error_changes():
+    """Of a nu-machine a row that is no support vector, and well on its side, can be misclassified if left out."""
+    rng = np.random.default_rng(145)
+    n = int(rng.integers(8, 30))
+    points = rng.standard_normal((n, 2))
+    labels = (points[:, 0] + rng.standard_normal(n) * rng.uniform(0, 2) > 0).astype(int)
+    machine = NuSVC(nu=float(rng.uniform(0.05, 0.6)), kernel=Gaussian(3.0), tol=1e-8).fit(points, labels)
+    (problem,) = support_report(machine, points).problems
+    assert 13 not in problem.rows
+    kept = np.arange(n) != 13
+    assert machine.predict(points[13:14])[0] == labels[13]
+    assert clone(machine).fit(points[kept], labels[kept]).predict(points[13:14])[0] != labels[13]
+    assert problem.influence is problem.left_out_errors is None
+
+
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("search", [False, True])

@@ -132,8 +132,8 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
     the sense of inclusion, that gives the same w (with a hard margin in d dimensions, at most d + 1; with a soft one
     those at the bound come on top) with the error of a fit to them alone; pre-images, the samples nearest to the points
     of the two classes' convex hulls between which w points; and what leaving a row out can change: for ``KernelRidge``
-    and ``KernelRidgeCV``, at its alpha, exactly f(x_i) - f'(x_i); for a support vector classifier 2 |a_i| R^2, which
-    bounds leave-one-out errors.
+    and ``KernelRidgeCV``, at its alpha, exactly f(x_i) - f'(x_i); for ``SVC`` 2 |a_i| R^2, which bounds
+    leave-one-out errors. Those of ``NuSVC`` it does not bound: the price of an error changes with the samples left.
 
     Ridge regression, ``KernelLogistic``, ``KernelLMS`` and ``KernelPerceptron`` have no bounds, so all that they keep
     is free. The optimum of the first two, and of the third if it got there, needs all of it. What few samples span
@@ -232,8 +232,8 @@ Judge = Callable[[int, Array, Expansion], Judgement]
 def _judge(model: Any, others: Samples, sound: bool) -> Judge:
     """The judge of a model's problems; ``sound`` if nothing is known against its kernel."""
     if getattr(model, "_bounded", False):
-        classes = sound and hasattr(model, "classes_")
-        twice = reach(model.kernel_, others) if classes and len(model.support_) else 0.0
+        priced = sound and hasattr(model, "classes_") and hasattr(model, "C")  # that of nu-SVC changes with the samples
+        twice = (reach(model.kernel_, others) if len(model.support_) else 0.0) if priced else None
         return lambda p, own, g: _judged_with_bounds(model, twice, p, own, g, sound)
     change = ridge_influence(model) if hasattr(model, "loo_residuals") else None
     certificates = np.ravel(getattr(model, "certificate_", ()))
@@ -248,7 +248,7 @@ def _judge(model: Any, others: Samples, sound: bool) -> Judge:
     return judge
 
 
-def _judged_with_bounds(model: Any, twice: float, p: int, own: Array, g: Expansion, sound: bool) -> Judgement:
+def _judged_with_bounds(model: Any, twice: float | None, p: int, own: Array, g: Expansion, sound: bool) -> Judgement:
     labels = np.repeat(model.classes_, model.n_support_)[own] if hasattr(model, "classes_") else None
     a = g.coefficients
     values = g(g.samples) if len(own) else np.zeros(0)
@@ -258,7 +258,7 @@ def _judged_with_bounds(model: Any, twice: float, p: int, own: Array, g: Expansi
         return Judgement(bound, None, None, None, None)
     target = values - float(g.bias) if labels is None else np.sign(a)
     needed, error = _needed(g, limit, bound, target, labels is None)
-    if slack is None:
+    if slack is None or twice is None:
         return Judgement(bound, needed, error, None, None)
     influence = twice * np.abs(a)
     return Judgement(bound, needed, error, influence, int((slack + influence >= 1).sum()))
