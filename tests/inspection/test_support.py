@@ -83,6 +83,28 @@ def test_soft_margins_need_all_at_the_bound_and_few_others(C, kernel):
     np.testing.assert_allclose(again.decision_function(grid), machine.decision_function(grid), atol=1e-4)
 
 
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("separated", [True, False])
+def test_d_plus_1_is_no_limit_of_soft_margins(d, separated):
+    """All at the bound are essential, though a hyperplane may separate the data; the report promises nothing else."""
+    points, labels = separable(d)
+    if not separated:
+        labels = labels.copy()
+        labels[:10] = 1 - labels[:10]
+    machine = SVC(C=1e-3, kernel="linear", tol=1e-8).fit(points, labels)
+    report = support_report(machine, points)
+    (problem,) = report.problems
+    at_bound = machine.support_[np.abs(machine.dual_coef_[0]) >= 1e-3 * (1 - 1e-6)]
+    assert problem.at_bound == len(at_bound) > d + 1
+    assert set(at_bound.tolist()) <= set(report.essential.tolist())
+    assert f"essential: {len(report.essential)}" in str(report)
+    assert "at most" not in str(report)
+    assert "+ 1" not in str(report)
+    if separated:
+        hard = SVC(C=np.inf, kernel="linear", tol=1e-8).fit(points, labels)
+        assert len(support_report(hard, points).essential) <= d + 1
+
+
 @pytest.mark.parametrize(
     "machine",
     [SVC(), SVC(class_weight={0: 0.1, 2: 5.0}), SVC(strategy="ovr"), NuSVC(nu=0.2)],
@@ -132,6 +154,21 @@ def test_leave_one_out_errors_are_within_the_bound():
     assert wrong
     assert all(slack[i] + reach[i] >= 1 for i in wrong)
     assert len(wrong) <= problem.left_out_errors < 60
+
+
+def test_no_bound_is_claimed_where_the_price_of_an_error_changes():
+    """Of a nu-machine a row that is no support vector, and well on its side, can be misclassified if left out."""
+    rng = np.random.default_rng(145)
+    n = int(rng.integers(8, 30))
+    points = rng.standard_normal((n, 2))
+    labels = (points[:, 0] + rng.standard_normal(n) * rng.uniform(0, 2) > 0).astype(int)
+    machine = NuSVC(nu=float(rng.uniform(0.05, 0.6)), kernel=Gaussian(3.0), tol=1e-8).fit(points, labels)
+    (problem,) = support_report(machine, points).problems
+    assert 13 not in problem.rows
+    kept = np.arange(n) != 13
+    assert machine.predict(points[13:14])[0] == labels[13]
+    assert clone(machine).fit(points[kept], labels[kept]).predict(points[13:14])[0] != labels[13]
+    assert problem.influence is problem.left_out_errors is None
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from mercer.inspection import version_space
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear, Sigmoid, repair
 from mercer.solvers import NotSeparableError
 
 X, y = make_blobs(30, 2, centers=[[-3, 0], [1.5, 1]], random_state=1)
@@ -96,3 +96,22 @@ def test_more_or_fewer_than_two_classes_are_refused():
         version_space(X[:3], [0, 1, 2])
     with pytest.raises(ValueError, match="at most 2000 samples"):
         version_space(np.ones((2001, 1)), np.arange(2001) % 2)
+
+
+@pytest.mark.parametrize(
+    "k", [Sigmoid(0.5, 0.5), Sigmoid(1.0, -1.0), Gaussian(0.5) - 0.5 * Gaussian(1.0), -1 * Linear()], ids=repr
+)
+def test_without_a_space_there_is_no_version_space(k):
+    points = np.random.default_rng(0).standard_normal((30, 2))
+    labels = points[:, 0] > 0
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        version_space(points, labels, k)
+
+
+@pytest.mark.parametrize("k", [repair(Sigmoid(0.5, 0.5)), Gaussian(0.5), Linear()], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_sphere_inside_is_larger_than_that_of_the_machine(k, dtype):
+    points = np.random.default_rng(0).standard_normal((30, 2)).astype(dtype)
+    space = version_space(points, points[:, 0] > 0, k)
+    assert space.bayes_radius <= space.radius * (1 + 1e-6)
+    assert space.touched >= 2

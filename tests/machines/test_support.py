@@ -28,7 +28,13 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [*(machine() for machine in MACHINES), SVC(kernel="precomputed"), SVR(kernel="precomputed"), SVC(strategy="ovr")],
+    [
+        *(machine() for machine in MACHINES),
+        SVC(kernel="precomputed"),
+        SVR(kernel="precomputed"),
+        SVC(strategy="ovr"),
+        SVC(votes="distance"),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -49,6 +49,12 @@ def test_the_error_is_what_the_missing_eigenvalues_say():
     )
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200])
+def test_the_error_of_a_kernel_of_any_size(scale):
+    expected = mercer_expansion(Gaussian(1.0), X, 5).error()
+    assert mercer_expansion(scale * Gaussian(1.0), X, 5).error() == pytest.approx(expected)
+
+
 def test_a_kernel_of_finite_dimension_has_no_more_terms():
     assert len(mercer_expansion(Linear(), X, 10)) == 3
     assert len(mercer_expansion(Polynomial(2), X, 50)) == 10

@@ -39,6 +39,19 @@ def test_known_spectra_at_any_scale(name, scale, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unit", [5e-324, 1e-320, 1e-310, 1e-300, 1e300])
+def test_no_number_is_too_small_or_too_large(method, unit):
+    """Whole numbers of units, of which the smallest is the smallest number there is."""
+    definite = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]])
+    singular = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    indefinite = np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    known = [(definite, True, True), (np.eye(3), True, True), (singular, True, False), (indefinite, False, False)]
+    for A, psd, pd in [*known, (np.diag([1.0, -1.0]), False, False)]:
+        assert is_psd(unit * A, method) is psd
+        assert is_pd(unit * A, method) is pd
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(10))
 def test_the_definitions_agree_on_random_matrices(seed, method):
     rng = np.random.default_rng(seed)

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.problem import Vector
 from mercer.samples.base import Array
+from mercer.solvers.certificate import Witness
+from mercer.solvers.convexity import first_refuted
 
 
 @dataclass(frozen=True)
@@ -54,3 +56,22 @@ def columns(a: Any) -> Vector:
     """One column per contest, also of one."""
     array = np.asarray(a, dtype=np.float64)
     return array[:, None] if array.ndim == 1 else array
+
+
+def witness_against(model: Any) -> Witness | None:
+    """What is known to show that the model's kernel is not positive semi-definite, so that |w| is no length.
+
+    Its solver may have come across it; of a model without certificates, a'Ka of its own function may be it.
+
+    >>> from mercer import SVC
+    >>> witness_against(SVC().fit([[0.0], [1.0]], [0, 1])) is None
+    True
+    """
+    if not hasattr(model, "expansion_"):
+        return None
+    if (found := getattr(model, "certificate_", None)) is not None:
+        certificate = first_refuted(found if isinstance(found, tuple) else (found,))
+        return None if certificate is None else certificate.witness
+    if not np.isnan(model.expansion_.norm()).any():
+        return None
+    return Witness(float(np.min(model.expansion_.energy()[0])))

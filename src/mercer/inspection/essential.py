@@ -3,8 +3,9 @@
 The coefficients of a solution need not be unique: any others with the same w = sum a_i phi(x_i) and the same sum, signs
 and bounds do as well. Support vectors with a_i at the bound must stay there. Among the free ones, Caratheodory's
 argument drops one after the other along null directions v of their features, sum v_i phi(x_i) = 0 and sum v_i = 0,
-until those left are affinely independent: at most d + 1 of them in d dimensions. For data that a hyperplane separates
-there are no others, so d + 1 examples determine the machine.
+until those left are affinely independent: at most d + 1 of them in d dimensions. With a hard margin there are no
+others, so d + 1 examples determine the machine. With a soft one, those at the bound come on top, however many they
+are, and data that a hyperplane separates may have some, too.
 """
 
 from __future__ import annotations

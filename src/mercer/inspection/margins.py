@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from mercer.inspection.contests import Contest, columns, contests_of
+from mercer.inspection.contests import Contest, columns, contests_of, witness_against
 from mercer.problem import Vector
+from mercer.samples import Similarities
 from mercer.samples.base import Array
+from mercer.solvers.certificate import Witness
 
 #: How many of the hardest examples the summary names.
 NAMED = 5
@@ -22,6 +24,8 @@ NAMED = 5
 LINES = 12
 #: Slack that the summary counts; less is left to examples on the margin by machines of the usual tolerance.
 NOTICED = 2e-3
+#: Decimal places of slack by which equal coefficients are ranked; what differs beyond is rounding.
+PLACES = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,41 +46,63 @@ class Margins:
     contests: tuple[Contest, ...]
     #: y_i f(x_i): at least 1 outside the margin, below 0 on the wrong side.
     functional: Vector = field(repr=False)
-    #: y_i f(x_i) / |w|: the distance to the hyperplane in the kernel's space, negative on the wrong side.
+    #: y_i f(x_i) / |w|: the distance to the hyperplane in the kernel's space, negative on the wrong side. NaN where
+    #: there is no hyperplane (w = 0), and no distance (a'Ka < 0).
     geometric: Vector = field(repr=False)
     #: max(0, 1 - y_i f(x_i)).
     slack: Vector = field(repr=False)
-    #: |w|, the width 2 / |w| of the street, and the smallest geometric margin among these samples.
+    #: |w|, the width 2 / |w| of the street, and the smallest geometric margin among these samples; NaN where there is
+    #: none.
     norm: Vector
     width: Vector
     margin: Vector
-    #: Rows of the training set (of the expansion, if the machine does not say which rows it kept), and how hard each
-    #: was for every hyperplane: |a_i|. LinearSVC keeps no coefficients: then rows of X, by slack; with the squared
-    #: hinge a_i = 2 C slack, so the order is the same.
+    #: Rows of the training set, how hard each was for every hyperplane, |a_i|, and by how much it falls short of the
+    #: margin. Of machines that do not say which rows they kept: rows of X, by slack. LinearSVC is such a machine; with
+    #: the squared hinge a_i = 2 C slack, so the order is the same.
     support: Array = field(repr=False)
     difficulty: Vector = field(repr=False)
+    shortfall: Vector = field(repr=False)
+    #: What shows that the kernel is not positive semi-definite, if anything has come up: then |w| is no length.
+    witness: Witness | None = None
 
     def hardest(self, count: int = NAMED, contest: int = 0) -> Array:
-        """The rows with the largest coefficients of a hyperplane, the hardest first."""
-        hard = columns(self.difficulty)[:, contest]
-        order = np.argsort(-hard, kind="stable")[:count]
+        """The rows with the largest coefficients of a hyperplane, the hardest first.
+
+        Of equal coefficients, as all are that lie at C, the larger slack comes first, then the smaller row. A
+        coefficient is the price that is paid for a row, so sample and class weights count.
+        """
+        hard, short = (columns(v)[:, contest] for v in (self.difficulty, self.shortfall))
+        order = np.lexsort((self.support, -short.round(PLACES), -hard))[:count]
         return self.support[order[hard[order] > 0]]
 
     def __str__(self) -> str:
         """The machine, then two lines for every hyperplane."""
         functional, slack = columns(self.functional), columns(self.slack)
-        norms, widths, margins_ = (np.atleast_1d(v) for v in (self.norm, self.width, self.margin))
         lines = [f"{self.machine} on {len(functional)} samples: {len(self.contests)} hyperplane(s)"]
         for c, contest in enumerate(self.contests[:LINES]):
             wrong, short, total = (functional[:, c] < 0).sum(), (slack[:, c] > NOTICED).sum(), np.nansum(slack[:, c])
             lines.append(
-                f"  {contest}: |w| {norms[c]:.4g}, width 2/|w| {widths[c]:.4g}, smallest geometric margin "
-                f"{margins_[c]:.4g}; {wrong} on the wrong side, {short} short of the margin, by {total:.4g} in all"
+                f"  {contest}: {self._geometry(c)}; {wrong} on the wrong side, {short} short of the margin, "
+                f"by {total:.4g} in all"
             )
             lines.append(f"    hardest rows: {', '.join(map(str, self.hardest(contest=c))) or 'none'}")
         if len(self.contests) > LINES:
             lines.append(f"  ... and {len(self.contests) - LINES} more")
+        if self.witness is not None:
+            lines.append(
+                f"  the kernel is not positive semi-definite: {self.witness}, so |w| is no length in any space"
+            )
         return "\n".join(lines)
+
+    def _geometry(self, c: int) -> str:
+        """Lengths in the kernel's space, or why there are none."""
+        norm, width, margin = (np.atleast_1d(v)[c] for v in (self.norm, self.width, self.margin))
+        if np.isnan(norm):
+            return "a'Ka < 0, so there is no |w|, no width and no distance"
+        if norm == 0:
+            return "w = 0, so there is no hyperplane"
+        nearest = "no sample of its classes" if np.isnan(margin) else f"smallest geometric margin {margin:.4g}"
+        return f"|w| {norm:.4g}, width 2/|w| {width:.4g}, {nearest}"
 
 
 def margins(model: Any, X: Any, y: Any) -> Margins:
@@ -118,14 +144,13 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     signs = np.stack([contest.signs(labels) for contest in contests], axis=1)
     functional = np.where(signs == 0, np.nan, signs * values)
     slack = np.maximum(0.0, 1.0 - functional)
-    with np.errstate(divide="ignore", invalid="ignore"):  # the zero function has no hyperplane
-        geometric, width = functional / norm, 2.0 / norm
-    support, difficulty = _difficulty(model, slack)
-    nearest = np.array([np.min(c[~np.isnan(c)], initial=np.inf) for c in geometric.T])
+    length = np.where(norm > 0, norm, np.nan)  # the zero function has no hyperplane
+    geometric, width = functional / length, 2.0 / length
+    nearest = np.array([c[~np.isnan(c)].min() if not np.isnan(c).all() else np.nan for c in geometric.T])
     narrow = (functional, geometric, slack, norm, width, nearest)
     if len(contests) == 1:
         narrow = tuple(v[..., 0] for v in narrow)  # type: ignore[assignment]
-    return Margins(type(model).__name__, contests, *narrow, support, difficulty)
+    return Margins(type(model).__name__, contests, *narrow, *_difficulty(model, X, slack), witness_against(model))
 
 
 def _values(model: Any, X: Any) -> tuple[Vector, Vector]:
@@ -137,9 +162,28 @@ def _values(model: Any, X: Any) -> tuple[Vector, Vector]:
     return columns(of(X)), np.atleast_1d(f.norm())
 
 
-def _difficulty(model: Any, slack: Vector) -> tuple[Array, Vector]:
-    """The rows that carry the solution, and how much of it each carries."""
+def _difficulty(model: Any, X: Any, slack: Vector) -> tuple[Array, Vector, Vector]:
+    """The rows that carry the solution, how much of it each carries, and by how much each falls short of the margin."""
     if not hasattr(model, "support_"):  # no coefficient belongs to a sample
-        return np.arange(len(slack)), np.nan_to_num(slack)
-    a = np.abs(columns(model.expansion_.coefficients))
-    return model.support_, a[: len(model.support_)]
+        short = np.nan_to_num(slack)
+        return np.arange(len(slack)), short, short
+    a = columns(model.expansion_.coefficients)[: len(model.support_)]
+    values = _values_of_support(model, X, a.shape)
+    return model.support_, np.abs(a), np.maximum(0.0, 1.0 - np.sign(a) * values)
+
+
+def _values_of_support(model: Any, X: Any, shape: tuple[int, ...]) -> Vector:
+    """f at the rows that the model kept.
+
+    Of a given matrix with many of them it takes the matrix of the fit, and X is that if it has its size and is
+    symmetric; else these count as 0.
+    """
+    f = model.expansion_
+    samples = f.samples.take(np.arange(shape[0]))
+    if isinstance(samples, Similarities) and not samples.acquainted:
+        fitted = getattr(model, "_X_fit", None)  # by a user's function, which computes the matrix again
+        others = model._seen(X if fitted is None else fitted)
+        if len(others) != model.shape_fit_[0] or others.new or not others.symmetric:
+            return np.zeros(shape)
+        samples = others.take(np.asarray(model.support_))
+    return columns(f(samples)) if len(samples) else np.zeros(shape)

@@ -15,12 +15,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
-from mercer.inspection.contests import columns, contests_of
+from mercer.inspection.contests import columns, contests_of, witness_against
 from mercer.inspection.essential import Flags, essential
 from mercer.inspection.influence import reach, ridge_influence
 from mercer.problem import Vector
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+from mercer.solvers.certificate import Witness
 
 #: How close to its bound, relatively, a coefficient counts as there.
 AT_BOUND = 1e-6
@@ -44,14 +45,14 @@ class Support:
     rows: Array = field(repr=False)
     free: int
     at_bound: int
-    #: Rows that alone give the same w; None where too many are free to tell, or where w is not the optimum of a problem
-    #: of their own. See ``mercer.inspection.essential``.
+    #: Rows that alone give the same w; None where too many are free to tell, where w is not the optimum of a problem
+    #: of their own, or where there is no w. See ``mercer.inspection.essential``.
     essential: Array | None = field(repr=False)
     #: |w - w'| / |w| with w' the solution of the problem posed on the essential rows alone.
     refit_error: float | None
     #: The samples whose images lie nearest to the mean of those with positive and of those with negative coefficients,
     #: weighted by them: for classes, the nearest points of their (reduced) convex hulls. Distances are in the kernel's
-    #: space.
+    #: space; where it has none, both are empty.
     preimages: tuple[int, ...]
     distances: tuple[float, ...]
     #: One per row, what leaving it out can change (``mercer.inspection.influence``); None where no bound is known.
@@ -84,6 +85,9 @@ class SupportReport:
     rows: Array = field(repr=False)
     per_class: dict[Any, int]
     problems: tuple[Support, ...]
+    #: What shows that the kernel is not positive semi-definite, if anything has come up: then there is no space in
+    #: which rows could be essential, near or far.
+    witness: Witness | None = None
 
     @property
     def essential(self) -> Array | None:
@@ -113,6 +117,11 @@ class SupportReport:
             lines.append("  ".join([f"{p.name:{width}}", *(f"{cell:>9}" for cell in cells), f"   {near}"]))
         if len(self.problems) > LINES:
             lines.append(f"... and {len(self.problems) - LINES} more")
+        if self.witness is not None:
+            lines.append(f"the kernel is not positive semi-definite: {self.witness}")
+            lines.append(
+                "so w lies in no space, and nothing can be said of essential or nearest rows, or of leaving out"
+            )
         return "\n".join(lines)
 
 
@@ -120,15 +129,19 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
     """What a fitted machine keeps of its training set: a support vector machine or any other with a ``support_``.
 
     For every problem: rows kept, free (0 < |a_i| < C_i) and at the bound; *essential* rows, a part of them, minimal in
-    the sense of inclusion, that gives the same w (of data in d dimensions that a hyperplane separates, at most d + 1)
-    with the error of a fit to them alone; pre-images, the samples nearest to the points of the two classes' convex
-    hulls between which w points; and what leaving a row out can change: for ``KernelRidge`` and ``KernelRidgeCV``, at
-    its alpha, exactly f(x_i) - f'(x_i); for a support vector classifier 2 |a_i| R^2, which bounds leave-one-out errors.
+    the sense of inclusion, that gives the same w (with a hard margin in d dimensions, at most d + 1; with a soft one
+    those at the bound come on top) with the error of a fit to them alone; pre-images, the samples nearest to the points
+    of the two classes' convex hulls between which w points; and what leaving a row out can change: for ``KernelRidge``
+    and ``KernelRidgeCV``, at its alpha, exactly f(x_i) - f'(x_i); for ``SVC`` 2 |a_i| R^2, which bounds
+    leave-one-out errors. Those of ``NuSVC`` it does not bound: the price of an error changes with the samples left.
 
     Ridge regression, ``KernelLogistic``, ``KernelLMS`` and ``KernelPerceptron`` have no bounds, so all that they keep
     is free. The optimum of the first two, and of the third if it got there, needs all of it. What few samples span
     although all have a say (``max_basis``), or what mistakes made, is not the optimum of a problem of those samples:
     then nothing is essential or not.
+
+    Of a kernel that is known not to be positive semi-definite, rows are counted and no more: there is no space in which
+    they could be essential, near or far.
 
     With the training data ``X``, pre-images are sought among all of it and R is that of all of it, as the bound needs;
     else both look at the support vectors only. In the table, "refit" is the relative change of w and "left out" the
@@ -162,7 +175,8 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
     others, places = (samples, rows) if X is None else _training(model, X)
     if X is not None and isinstance(samples, Similarities) and not samples.acquainted:
         samples = others.take(rows)
-    judge = _judge(model, others)
+    witness = witness_against(model)
+    judge = _judge(model, others, witness is None)
     problems = []
     for p, (name, column) in enumerate(zip(_names(model, a.shape[1]), a.T, strict=True)):
         own = np.flatnonzero(column)
@@ -177,14 +191,14 @@ def support_report(model: Any, X: Any = None) -> SupportReport:
                 int(found.bound.sum()),
                 None if found.needed is None else np.sort(rows[own][found.needed]),
                 found.refit_error,
-                *_preimages(g, others, places),
+                *(_preimages(g, others, places) if witness is None else ((), ())),
                 found.influence,
                 found.left_out_errors,
             )
         )
     classes = hasattr(model, "classes_")
     counts = dict(zip(model.classes_.tolist(), model.n_support_.tolist(), strict=True)) if classes else {}
-    return SupportReport(type(model).__name__, _size(model), rows[a.any(axis=1)], counts, tuple(problems))
+    return SupportReport(type(model).__name__, _size(model), rows[a.any(axis=1)], counts, tuple(problems), witness)
 
 
 def _names(model: Any, outputs: int) -> list[str]:
@@ -215,14 +229,16 @@ class Judgement:
 Judge = Callable[[int, Array, Expansion], Judgement]
 
 
-def _judge(model: Any, others: Samples) -> Judge:
+def _judge(model: Any, others: Samples, sound: bool) -> Judge:
+    """The judge of a model's problems; ``sound`` if nothing is known against its kernel."""
     if getattr(model, "_bounded", False):
-        twice = reach(model.kernel_, others) if hasattr(model, "classes_") and len(model.support_) else 0.0
-        return lambda p, own, g: _judged_with_bounds(model, twice, p, own, g)
+        priced = sound and hasattr(model, "classes_") and hasattr(model, "C")  # that of nu-SVC changes with the samples
+        twice = (reach(model.kernel_, others) if len(model.support_) else 0.0) if priced else None
+        return lambda p, own, g: _judged_with_bounds(model, twice, p, own, g, sound)
     change = ridge_influence(model) if hasattr(model, "loo_residuals") else None
     certificates = np.ravel(getattr(model, "certificate_", ()))
     optimal = bool(len(certificates)) and all(certificate.converged for certificate in certificates)
-    whole = optimal and getattr(model, "max_basis", None) is None
+    whole = sound and optimal and getattr(model, "max_basis", None) is None
 
     def judge(p: int, own: Array, g: Expansion) -> Judgement:
         nobody = np.zeros(len(own), dtype=bool)
@@ -232,15 +248,17 @@ def _judge(model: Any, others: Samples) -> Judge:
     return judge
 
 
-def _judged_with_bounds(model: Any, twice: float, p: int, own: Array, g: Expansion) -> Judgement:
+def _judged_with_bounds(model: Any, twice: float | None, p: int, own: Array, g: Expansion, sound: bool) -> Judgement:
     labels = np.repeat(model.classes_, model.n_support_)[own] if hasattr(model, "classes_") else None
     a = g.coefficients
     values = g(g.samples) if len(own) else np.zeros(0)
     slack = None if labels is None else np.maximum(0.0, 1 - np.sign(a) * values)
-    limit, bound = _limits(model, p, own, a, slack, labels)
+    limit, bound = _limits(model, p, own, g, slack, labels)
+    if not sound:
+        return Judgement(bound, None, None, None, None)
     target = values - float(g.bias) if labels is None else np.sign(a)
     needed, error = _needed(g, limit, bound, target, labels is None)
-    if slack is None:
+    if slack is None or twice is None:
         return Judgement(bound, needed, error, None, None)
     influence = twice * np.abs(a)
     return Judgement(bound, needed, error, influence, int((slack + influence >= 1).sum()))
@@ -254,21 +272,22 @@ def _training(model: Any, X: Any) -> tuple[Samples, Array]:
 
 
 def _limits(
-    model: Any, problem: int, own: Array, a: Vector, slack: Vector | None, labels: Array | None
+    model: Any, problem: int, own: Array, g: Expansion, slack: Vector | None, labels: Array | None
 ) -> tuple[Vector, Flags]:
-    """The bounds of |a|, and who is at them; by the KKT conditions, samples beyond the margin are.
+    """The bounds of g's |a|, and who is at them; by the KKT conditions, samples beyond the margin are.
 
     The bound is the weight of the sample times C and the weight of its class, times 1 for the one-class machine, and
     for nu-SVC times 1 / rho: its certificate is of the problem before the division by rho, whose dual objective is
-    -|rho w|^2 / 2.
+    -rho^2 a'Ka / 2.
     """
+    a = g.coefficients
     bound, unit = getattr(model, "C", 1.0), 1.0
     certificate = model.certificate_[problem] if len(model.intercept_) > 1 else model.certificate_
     if labels is not None and hasattr(model, "C"):
         bound = model.C * model.class_weight_[np.searchsorted(model.classes_, labels)]
     elif labels is not None:
-        norm = float(np.atleast_1d(model.expansion_.norm())[problem])
-        bound = unit = norm / np.sqrt(max(-2 * certificate.dual, 1e-300))
+        squared, _ = g.energy()
+        bound = unit = float(np.sqrt(max(-squared / (2 * certificate.dual), 0.0))) if certificate.dual else 0.0
     bound = bound * model._support_weight[own]
     at = np.isclose(np.abs(a), bound, rtol=AT_BOUND, atol=0.0)
     if slack is not None:

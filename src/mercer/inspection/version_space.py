@@ -131,7 +131,7 @@ def version_space(
     over |w| = 1 of min_i y_i <w, phi(x_i)>, that is the point nearest to 0 of the convex hull of the y_i phi(x_i).
     The samples are from hit-and-run walks in the cone of consistent weights within the unit ball, which give uniform
     directions; there are as many steps between samples as dimensions. Classes that no hyperplane separates raise
-    ``NotSeparableError``.
+    ``NotSeparableError``, a kernel that is not positive semi-definite on these examples a ``ValueError``.
 
     References
     ----------
@@ -163,6 +163,11 @@ def version_space(
     full = base.resolve(known).normalized()
     K = full.gram(known, budget=0).exact.to_dense()
     values, U = eigh(K)
+    if values[0] < -10 * len(K) * float(np.finfo(known.dtype).eps) * values[-1]:
+        raise ValueError(
+            f"{full} is not positive semi-definite on these examples (an eigenvalue is {values[0]:.3g}, the largest "
+            f"{values[-1]:.3g}), so they lie in no space that hyperplanes could cut; use mercer.kernels.repair(kernel)"
+        )
     spanned = values > len(K) * 1e-14 * values[-1]
     roots = np.sqrt(values[spanned])
     sign = np.where(codes == 1, 1.0, -1.0)

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.kernels import Precomputed
 from mercer.machines.base import warn_caller
 from mercer.machines.labels import LabelledMachine
 from mercer.machines.probability import coupled, sigmoid
@@ -32,6 +31,8 @@ from mercer.threads import limited
 FOLDS = 5
 #: Samples that were held out get their values in parts of about so many bytes.
 HELD_BYTES = 2**26
+#: A w whose square is a larger share of the objective, or whose terms are not longer by far, is not looked at twice.
+SMALL, LEFT = 1e-3, 1e-4
 GONE = "was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` option for SVC and NuSVC \
 was deprecated and will be removed in 1.11."
 
@@ -50,6 +51,7 @@ class SupportClassifier(LabelledMachine):
         "break_ties": ["boolean"],
         "random_state": ["random_state"],
         "strategy": [StrOptions({"ovr", "ovo"})],
+        "votes": [StrOptions({"count", "distance"})],
     }
 
     def _costs(self, training: Training) -> Vector:
@@ -77,6 +79,22 @@ class SupportClassifier(LabelledMachine):
         if solution.squared_norm < 0 and certificate_of(solution).convex is False:
             return math.nan
         return math.sqrt(max(solution.squared_norm, 0.0)) / abs(self._margin(solution)[0])
+
+    def _of_a_constant(self, problem: Problem) -> float:
+        """The smallest objective of a constant function, up to rounding."""
+        return math.inf
+
+    def _length_of(self, training: Training, problem: Problem, solution: Solution, norm: float) -> float:
+        """|w| as a unit of distance: 0 if all that is left of w is what ``tol`` and rounding have left.
+
+        That is so if a constant is as good as f, and the terms of w are far longer than their sum.
+        """
+        primal = certificate_of(solution).primal
+        if not norm * norm < SMALL * primal or primal < self._of_a_constant(problem):
+            return norm
+        own = training.kernel.diag_of(training.samples)[training.place]
+        own = np.abs(own if problem.sample is None else own[problem.sample])
+        return norm if norm > LEFT * float(np.abs(solution.coefficients) @ np.sqrt(own)) else 0.0
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -147,8 +165,11 @@ class SupportClassifier(LabelledMachine):
         """One column per problem; of pairs LIBSVM's layout: j - 1 for class i of the pair (i, j), i for class j."""
         scaled = [self._scaled(solution) for solution in solutions]
         bias = np.array([b for _, b in scaled])
-        if not self._by_pairs or isinstance(training.kernel, Precomputed):  # whose expansion has no samples to ask
-            self._norms = np.array([self._norm(solution) for solution in solutions])
+        norms = [self._norm(solution) for solution in solutions]
+        self._norms = np.array(norms)
+        self._lengths = np.array(
+            [self._length_of(training, *one) for one in zip(problems, solutions, norms, strict=True)]
+        )
         pairs = self._pairs()
         if not pairs:
             return np.stack([a for a, _ in scaled], axis=1), bias
@@ -206,27 +227,35 @@ class SupportClassifier(LabelledMachine):
         """How far each row is on the side of the classes.
 
         Of two classes: f, positive for the second. Of more: the values of all pairs if ``decision_function_shape`` is
-        "ovo", each positive for the pair's first class; else the votes of each class plus a bounded sum of its values;
-        with ``strategy="ovr"`` the distance f / |w| to each class's hyperplane, or f if some class has none (w = 0).
+        "ovo", each positive for the pair's first class; else the votes of each class plus a bounded sum of its values,
+        or with ``votes="distance"`` the sum of its distances; with ``strategy="ovr"`` the distance f / |w| to each
+        class's hyperplane, or f if some class has none (w = 0).
         """
         values = self._values(X)
         if values.ndim == 1:
             return values
         if not self._by_pairs:
-            return np.asarray(values / self._norms) if (self._norms > 0).all() else values
+            return np.asarray(values / self._lengths) if (self._lengths > 0).all() else values
         if self.decision_function_shape == "ovo":
             return values
+        if self.votes == "distance":
+            return self._distances(values)
         k = len(self.classes_)
         confidence = values @ signs(k)
-        return np.asarray(votes(values >= 0, k) + confidence / (3 * (np.abs(confidence) + 1)))
+        return np.asarray(won(values >= 0, k) + confidence / (3 * (np.abs(confidence) + 1)))
+
+    def _distances(self, values: Vector) -> Vector:
+        """How far each row is on the side of every class, in the sum of its pairs."""
+        return np.asarray((values * inverse(self._lengths)) @ signs(len(self.classes_)))
 
     def predict(self, X: Any) -> Array:
-        """The class of every row: by sign, by the votes of all pairs, or by the largest distance."""
+        """The class of every row: by sign, by the votes or distances of all pairs, or by the largest distance."""
         if self.break_ties and self.decision_function_shape == "ovo":
             check_is_fitted(self)
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if getattr(self, "_by_pairs", False) and not self.break_ties:
-            values = votes(self._values(X) > 0, len(self.classes_))
+            values = self._values(X)
+            values = self._distances(values) if self.votes == "distance" else won(values > 0, len(self.classes_))
         else:
             values = self.decision_function(X)
         return np.asarray(self.classes_.take(values >= 0 if values.ndim == 1 else values.argmax(axis=1)))
@@ -343,7 +372,20 @@ def signs(k: int) -> Vector:
     return matrix
 
 
-def votes(first: Array, k: int) -> Vector:
+def won(first: Array, k: int) -> Vector:
     """How many pairs each class has won; ``first`` tells of every pair whether its first class has."""
     as_second = np.arange(float(k))  # in so many pairs is each class the second
     return np.asarray(first @ signs(k) + as_second)
+
+
+def inverse(lengths: Vector) -> Vector:
+    """What makes distances of the values of all pairs: 1 / |w|, or 0 where w = 0 and no point is nearer to a class.
+
+    Where some |w| is NaN there are no distances, and where all are 0 no differences: then values are left as they are.
+
+    >>> inverse(np.array([2.0, 0.0])), inverse(np.array([2.0, np.nan]))
+    (array([0.5, 0. ]), array([1., 1.]))
+    """
+    if np.isnan(lengths).any() or not lengths.any():
+        return np.ones(len(lengths))
+    return np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)

@@ -19,6 +19,7 @@ from mercer.solvers import Solution
 
 #: A margin of so many violations cannot be told from none.
 UNCERTAIN = 2
+EPS = float(np.finfo(np.float64).eps)
 
 
 class SVC(SupportClassifier):
@@ -63,6 +64,11 @@ class SVC(SupportClassifier):
         For the folds of ``probability=True``. None is a seed like any other.
     strategy : "ovo" or "ovr", default="ovo"
         Train one problem per pair of classes, or per class against the rest; then the largest distance f / |w| decides.
+    votes : "count" or "distance", default="count"
+        Of three classes and more with ``strategy="ovo"``: the class that wins the most pairs, as in scikit-learn, or
+        the one with the largest sum of distances f / |w| to its pairs' hyperplanes, negative on the other side. A pair
+        with w = 0 adds nothing. f itself is summed where distances do not exist: a'Ka is negative for a pair, as only
+        of an indefinite kernel, or a fit was interrupted before |w| was known, or w = 0 for all pairs.
     n_jobs : int, default=None
         Threads; -1 for all processors, None for the number mercer is set to.
     warm_start : bool, default=False
@@ -123,6 +129,7 @@ class SVC(SupportClassifier):
         break_ties: bool = False,
         random_state: Any = None,
         strategy: str = "ovo",
+        votes: str = "count",
         n_jobs: int | None = None,
         warm_start: bool = False,
         solver: str = "smo",
@@ -143,6 +150,7 @@ class SVC(SupportClassifier):
         self.break_ties = break_ties
         self.random_state = random_state
         self.strategy = strategy
+        self.votes = votes
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.solver = solver
@@ -155,6 +163,10 @@ class SVC(SupportClassifier):
 
     def _problem(self, sign: Vector, cost: Vector, sample: Positions | None) -> Problem:
         return hinge(sign, cost, sample)
+
+    def _of_a_constant(self, problem: Problem) -> float:
+        smaller = min(float(problem.upper.sum()), -float(problem.lower.sum()))
+        return 2 * smaller * (1 - len(problem) * EPS)  # f = 1 or -1 misses those of the other side by 2
 
 
 class NuSVC(SupportClassifier):
@@ -172,7 +184,7 @@ class NuSVC(SupportClassifier):
         A name ("linear", "poly", "rbf", "sigmoid", "precomputed" ...), any kernel of ``mercer.kernels``, or a function
         f(X, Z) that returns a matrix.
     degree, gamma, coef0, shrinking, probability, tol, cache_size, verbose, max_iter, decision_function_shape, \
-    break_ties, random_state, strategy, n_jobs, warm_start : as in ``SVC``.
+    break_ties, random_state, strategy, votes, n_jobs, warm_start : as in ``SVC``.
     class_weight : dict or "balanced", default=None
         Accepted and, as in scikit-learn, without effect: there is no C to multiply.
 
@@ -221,6 +233,7 @@ class NuSVC(SupportClassifier):
         break_ties: bool = False,
         random_state: Any = None,
         strategy: str = "ovo",
+        votes: str = "count",
         n_jobs: int | None = None,
         warm_start: bool = False,
         solver: str = "smo",
@@ -241,6 +254,7 @@ class NuSVC(SupportClassifier):
         self.break_ties = break_ties
         self.random_state = random_state
         self.strategy = strategy
+        self.votes = votes
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.solver = solver

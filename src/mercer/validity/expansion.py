@@ -72,9 +72,10 @@ class MercerExpansion:
         """|K - sum_j alpha_j phi_j phi_j'| / |K| on the samples, in the Frobenius norm, computed block by block."""
         gram, own = Gram(self.kernel, self.samples), self._own()
         missing = total = 0.0
+        size = len(gram) * self.eigenvalues[0]  # in units of which squares neither overflow nor vanish
         for rows in chunks(len(gram), len(gram) * gram.dtype.itemsize):
-            block = gram.rows(rows)
-            missing += float(((block - own[rows] @ own.T) ** 2).sum())
+            block = gram.rows(rows) / size
+            missing += float(((block - own[rows] @ (own / size).T) ** 2).sum())
             total += float((block**2).sum())
         return float(np.sqrt(missing / total)) if total > 0 else 0.0
 

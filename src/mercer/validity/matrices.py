@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
 from mercer.solvers.lanczos import spectrum_ends
-from mercer.validity.spectrum import Float, checked_tolerance, tolerance
+from mercer.validity.spectrum import Float, checked_tolerance, tolerance, unit
 
 Method = Literal["eigenvalues", "factorization", "quadratic_form"]
 
@@ -111,7 +111,5 @@ def _checked(A: Any, tol: float | None) -> tuple[Float, float]:
         )
     if tol is None:
         tol = tolerance(len(given), given.dtype if given.dtype == np.float32 else np.float64)
-    full = given.astype(np.float64)
-    S = full / 2 + full.T / 2  # the halves first: the sum could overflow
-    largest = np.abs(S).max()
-    return S / largest if largest > 0 else S, checked_tolerance(tol)
+    full = unit(given.astype(np.float64))  # at first, as sums could overflow, and halves of the smallest vanish
+    return unit(full / 2 + full.T / 2), checked_tolerance(tol)

@@ -37,6 +37,12 @@ def checked_tolerance(tol: float) -> float:
     return float(tol)
 
 
+def unit(A: Float) -> Float:
+    """The matrix divided by its largest entry, so that products neither overflow nor vanish."""
+    largest = float(np.abs(A).max(initial=0.0))
+    return A / largest if largest > 0 else A
+
+
 def dense_ends(S: Float) -> tuple[Ends, Float]:
     """The ends of the spectrum of a stored symmetric matrix, and all its eigenvalues."""
     values: Float = np.asarray(np.linalg.eigvalsh(S), dtype=np.float64)

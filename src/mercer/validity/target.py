@@ -1,4 +1,4 @@
-"""What the labels say about a kernel: its alignment with them, and how many columns have nothing to do with them.
+"""What the labels say about a kernel: its alignment with them, and how probable that would be by chance.
 
 A positive semi-definite kernel is good only for a target, and these numbers judge the pair without training anything.
 """
@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, rankdata
+from scipy.stats import rankdata
 
 from mercer.samples.base import Array
-from mercer.validity.spectrum import Float
+from mercer.validity.spectrum import Float, unit
 
 #: Numbers are taken for class labels if they are whole and have at most this many values.
 MOST_CLASSES = 20
-#: A column has nothing to do with the target if its test gives a larger probability than this.
+#: What is at most as probable as this is not taken for chance.
 SIGNIFICANCE = 0.01
-MOST_BINS = 8
+#: The p-value of an alignment is from so many random orders of the target, in so many of its dimensions.
+ORDERS, DIRECTIONS = 199, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,45 +56,49 @@ class Target:
 
     def alignment(self, K: Float) -> float:
         """<K, TT'> / (|K| |TT'|), in the Frobenius inner product; 0 where a norm is 0 (Cristianini et al. 2001)."""
-        T = self.factor
+        K, T = unit(K), unit(self.factor)
         size = float(np.linalg.norm(K) * np.linalg.norm(T.T @ T))
         return float((T * (K @ T)).sum()) / size if size > 0 else 0.0
 
     def centred_alignment(self, K: Float) -> float:
         """The alignment of HKH and HTT'H, H = I - 11'/n (Cortes, Mohri, Rostamizadeh 2012); 0 for a constant K."""
-        centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+        K = unit(K)
+        centred = centred_matrix(K)
         if np.linalg.norm(centred) <= len(K) * np.finfo(np.float64).eps * np.linalg.norm(K):
             return 0.0
         return Target(self.factor - self.factor.mean(axis=0), self.kind).alignment(centred)
 
-    def irrelevant(self, X: Array) -> int:
-        """How many columns of X show no association with the target, each looked at alone.
+    def chance(self, K: Float) -> float:
+        """The p-value of the centred alignment, from random orders of the target: a test of dependence by HSIC.
 
-        A column is cut into bins of about equal size. With W the target (its ranks, for numbers) whitened to WW'/n = I
-        over its q dimensions, sum_b n_b |mean_b W|^2 is about chi-square with (bins - 1) q degrees of freedom if the
-        column says nothing: Pearson's test for classes, Kruskal and Wallis' for numbers.
+        HSIC is <HKH, TT'>, and the norms are the same in every order (Gretton et al., "A kernel statistical test of
+        independence", 2008). Of a target of many dimensions, the 20 in which it varies most are looked at.
         """
-        W = self._whitened()
-        n, q = W.shape
-        if q == 0:
-            return int(X.shape[1])
-        bins = max(2, min(MOST_BINS, n // (5 * (q + 1))))
-        cuts = np.quantile(X, np.arange(1, bins) / bins, axis=0)
-        count = 0
-        for column, edges in zip(X.T, cuts.T, strict=True):
-            _, place, sizes = np.unique(np.searchsorted(edges, column), return_inverse=True, return_counts=True)
-            sums = (place == np.arange(len(sizes))[:, None]) @ W
-            statistic = float((sums**2 / sizes[:, None]).sum())
-            freedom = (len(sizes) - 1) * q
-            count += freedom == 0 or float(chi2.sf(statistic, freedom)) > SIGNIFICANCE
-        return count
+        U, sizes, _ = np.linalg.svd(unit(self.factor - self.factor.mean(axis=0)), full_matrices=False)
+        T = (U * sizes)[:, sizes > 1e-10 * sizes[0]][:, :DIRECTIONS]
+        centred = centred_matrix(unit(K))
+        observed = float((T * (centred @ T)).sum())
+        alike = observed - 1e-10 * float(np.linalg.norm(centred) * np.linalg.norm(T.T @ T))  # rounding apart
+        random, count = np.random.default_rng(0), 0
+        for part in np.array_split(np.arange(ORDERS), 10):  # products with wide matrices are the faster ones
+            order = np.stack([random.permutation(len(T)) for _ in part], axis=1)
+            V = T[order].reshape(len(T), -1)
+            found = (V * (centred @ V)).sum(axis=0).reshape(len(part), -1).sum(axis=1)
+            count += int((found >= alike).sum())
+        return (1 + count) / (1 + ORDERS)
 
-    def _whitened(self) -> Float:
+    def whitened(self) -> Float:
+        """The target (its ranks, for numbers) in orthogonal dimensions of mean 0 and mean square 1."""
         T = rankdata(self.factor, axis=0) if self.kind == "regression" else self.factor
         T = T - T.mean(axis=0)
         values, vectors = np.linalg.eigh(T.T @ T / len(T))
         kept = values > 1e-10 * max(values[-1], 0.0)
         return np.asarray(T @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def centred_matrix(K: Float) -> Float:
+    """HKH with H = I - 11'/n"""
+    return np.asarray(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
 
 
 def _classes(values: Array) -> Array | None:
