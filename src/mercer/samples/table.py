@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.remembered import remembered
 from mercer.samples.base import Array, Columns, Samples, positions
+
+#: Objects of these types stand for themselves; others may stand for a value that is missing.
+ORDINARY = {str, bytes, int, bool, tuple, np.str_, np.int64, np.bool_}
+#: The missing values of pandas, which need not be installed.
+GAPS = ("NAType", "NaTType")
 
 
 class Table(Samples):
     """Named columns of equal length, each a NumPy array. ``as_samples`` makes one when a column is not numeric.
+
+    Values may be missing (NaN, NaT, among objects None) and numbers infinite: ``complete`` refuses that, and what reads
+    a column asks for it.
 
     >>> from mercer.samples import as_samples
     >>> x = as_samples(np.array([["red", 1], ["blue", 2]], dtype=object))
@@ -34,8 +44,40 @@ class Table(Samples):
     def width(self) -> int:
         return len(self.columns)
 
+    def complete(self) -> Table:
+        """This table, if no value is missing and of columns of numbers alone all are finite."""
+        if self._fault:
+            raise ValueError(self._fault)
+        return self
+
+    @remembered
+    def _fault(self) -> str:
+        gaps = np.stack([missing(column) for column in self.columns], axis=1)
+        if gaps.any():
+            i, j = np.argwhere(gaps)[0]
+            return (
+                f"{contains(np.nan)} The first of {gaps.sum()} such entries is at row {i}, column {self._name(j)}, which "
+                f"has {gaps[:, j].sum()} missing values; fill or drop them first (scikit-learn's SimpleImputer fills "
+                "them), read other columns alone by .on([...]), or compare labels by Categorical(missing='level')"
+            )
+        if any(column.dtype.kind not in "fiub" for column in self.columns):
+            return ""
+        bad = ~np.isfinite(np.stack(self.columns, axis=1))
+        if not bad.any():
+            return ""
+        i, j = np.argwhere(bad)[0]
+        return (
+            f"{contains(self.columns[j][i])} The first of {bad.sum()} such entries is at row {i}, column "
+            f"{self._name(j)}; impute or drop them first"
+        )
+
+    def _name(self, j: int) -> str:
+        return repr(self.names[j]) if self.names else str(j)
+
     def take(self, index: NDArray[np.int64]) -> Table:
         taken = Table(tuple(column[index] for column in self.columns), self.names)
+        if self.__dict__.get("_fault") == "":
+            taken._fault = ""
         taken.seen = {key: samples.take(index) for key, samples in self.seen.items()}
         return taken
 
@@ -49,9 +91,11 @@ class Table(Samples):
         return self.__dict__ | {"seen": {}}
 
     def joined(self, other: Samples) -> Samples:
+        from mercer.samples.door import from_columns
+
         if isinstance(other, Table) and (other.width, other.names) == (self.width, self.names):
             pairs = zip(self.columns, other.columns, strict=True)
-            return Table(tuple(np.concatenate(pair) for pair in pairs), self.names)
+            return from_columns(tuple(marked(np.concatenate(pair)) for pair in pairs), self.names)
         return super().joined(other)
 
     def select(self, columns: Columns) -> Samples:
@@ -62,18 +106,15 @@ class Table(Samples):
         return from_columns(tuple(self.columns[i] for i in where), names)
 
     def dense(self) -> Array:
-        odd = [
-            repr(self.names[i]) if self.names else str(i)
-            for i, column in enumerate(self.columns)
-            if column.dtype.kind not in "fiub"
-        ]
+        self.complete()
+        odd = [self._name(i) for i, column in enumerate(self.columns) if column.dtype.kind not in "fiub"]
         raise ValueError(
             f"column {', '.join(odd)} does not hold numbers, and this kernel compares vectors; "
             "pick columns with .on(...), for example Gaussian(1).on('age') * Categorical().on('city')"
         )
 
     def content(self) -> list[tuple[Any, ...]]:
-        return list(zip(*self.columns, strict=True))
+        return list(zip(*self.complete().columns, strict=True))
 
     def fingerprint(self) -> Hashable:
         def content(column: Array) -> Any:
@@ -82,12 +123,56 @@ class Table(Samples):
         return self.names, tuple(content(column) for column in self.columns)
 
 
+def missing(column: Array) -> NDArray[np.bool_]:
+    """Which values of a column of a table are missing.
+
+    >>> missing(np.array([1.0, np.nan])), missing(np.array(["red", None], dtype=object))
+    (array([False,  True]), array([False,  True]))
+    """
+    if column.dtype.kind == "f":
+        return np.isnan(column)
+    if column.dtype.kind in "mM":
+        return np.isnat(column)
+    if column.dtype.kind != "O":
+        return np.zeros(len(column), dtype=bool)
+    return np.array([value is None for value in column], dtype=bool)
+
+
+def marked(column: Array) -> Array:
+    """Objects with None for all that stands for a missing value: NaN, NaT and the NA of pandas.
+
+    >>> marked(np.array(["red", float("nan")], dtype=object))
+    array(['red', None], dtype=object)
+    """
+    if column.dtype.kind != "O" or set(map(type, column)) <= ORDINARY:
+        return column
+    column = column.copy()
+    column[[_stands_for_none(value) for value in column]] = None
+    return column
+
+
+def _stands_for_none(value: Any) -> bool:
+    if isinstance(value, (float, np.floating, Decimal, np.datetime64, np.timedelta64)):
+        return bool(value != value)
+    return type(value).__name__ in GAPS
+
+
+def contains(value: Any) -> str:
+    """What scikit-learn says of an entry that is not finite.
+
+    >>> contains(np.float32(np.inf))
+    "Input X contains infinity or a value too large for dtype('float32')."
+    """
+    what = "NaN" if np.isnan(value) else f"infinity or a value too large for {value.dtype!r}"
+    return f"Input X contains {what}."
+
+
 #: What labels of one column are written as.
 Codes = dict[Any, float]
 
 
 def codes(table: Table) -> list[Codes]:
-    """A number for every distinct label of each column; labels are the same if they are equal.
+    """A number for every distinct label of each column; labels are the same if they are equal, or both missing.
 
     >>> codes(Table((np.array(["red", "blue", "red"], dtype=object),), None))
     [{'red': 0.0, 'blue': 1.0}]
@@ -107,8 +192,8 @@ def written(table: Table, known: list[Codes]) -> NDArray[np.float64]:
 
 
 def labels(column: Array) -> list[Any]:
-    """The entries of a column, if they can be looked up."""
-    entries = list(column)
+    """The entries of a column, if they can be looked up; those that are missing as None."""
+    entries = list(column if column.dtype.kind not in "fmM" else np.where(missing(column), None, column.astype(object)))
     for i, entry in enumerate(entries):
         try:
             hash(entry)
