@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.problem import Vector
 from mercer.samples import Samples
+from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Witness
 from mercer.solvers.convexity import first_refuted
 
@@ -99,7 +100,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             return samples
         plain = self._plain(X, reset)
         if plain is None:
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+            return validate_data(self, in_memory(X), reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
         self.n_features_in_ = plain.shape[1]
         return plain
 

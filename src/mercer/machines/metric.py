@@ -28,6 +28,7 @@ from mercer.kernels.distances import Mahalanobis
 from mercer.machines.base import Stages
 from mercer.problem import Vector, squared
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.solvers import Cholesky
 from mercer.solvers.lapack import factorize, inverse_by
 
@@ -163,7 +164,7 @@ class MahalanobisLearner(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y)
         context.call_on_fit_task_begin(estimator=self, **given)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, in_memory(X), in_memory(y, "y"), dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -214,7 +215,7 @@ class MahalanobisLearner(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """X A: samples whose Euclidean distances are the learnt ones."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, in_memory(X), reset=False, dtype=np.float64)
         return np.asarray(X @ self.factor_)
 
     def __sklearn_tags__(self) -> Any:

@@ -56,9 +56,10 @@ class Table(Samples):
         if gaps.any():
             i, j = np.argwhere(gaps)[0]
             return (
-                f"{contains(np.nan)} The first of {gaps.sum()} such entries is at row {i}, column {self._name(j)}, which "
-                f"has {gaps[:, j].sum()} missing values; fill or drop them first (scikit-learn's SimpleImputer fills "
-                "them), read other columns alone by .on([...]), or compare labels by Categorical(missing='level')"
+                f"{contains(np.nan)} The first of {gaps.sum()} such entries is at row {i}, column {self._name(j)}, "
+                f"which has {gaps[:, j].sum()} missing values; fill or drop them first (scikit-learn's SimpleImputer "
+                "fills them), read other columns alone by .on([...]), or compare labels by "
+                "Categorical(missing='level')"
             )
         if any(column.dtype.kind not in "fiub" for column in self.columns):
             return ""
@@ -193,7 +194,9 @@ def written(table: Table, known: list[Codes]) -> NDArray[np.float64]:
 
 def labels(column: Array) -> list[Any]:
     """The entries of a column, if they can be looked up; those that are missing as None."""
-    entries = list(column if column.dtype.kind not in "fmM" else np.where(missing(column), None, column.astype(object)))
+    entries = list(column)
+    for gap in np.flatnonzero(missing(column)).tolist():
+        entries[gap] = None
     for i, entry in enumerate(entries):
         try:
             hash(entry)
