@@ -44,6 +44,19 @@ class Table(Samples):
     def width(self) -> int:
         return len(self.columns)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Single precision if all columns are numbers of that, as it is of vectors."""
+        single = all(column.dtype == np.float32 for column in self.columns)
+        return np.dtype(np.float32 if single else np.float64)
+
+    def astype(self, dtype: Any) -> Table:
+        """The numbers in this precision; those beside objects are not made less precise than they are."""
+        least = np.float32 if all(column.dtype.kind == "f" for column in self.columns) else np.float64
+        if self.dtype == dtype or np.dtype(dtype) < least:
+            return self
+        return Table(tuple(c.astype(dtype) if c.dtype.kind == "f" else c for c in self.columns), self.names)
+
     def complete(self) -> Table:
         """This table, if no value is missing and of columns of numbers alone all are finite."""
         if self._fault:
