@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
-from mercer.kernels.base import Kernel, Validity, number
+from mercer.kernels.base import Kernel, Validity, instance, number
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import Combined, FunctionPairs, Pairs, segments, step
 from mercer.samples import Samples
@@ -336,6 +336,6 @@ def exp(k: Kernel) -> Kernel:
     >>> exp(Linear()).validity
     'psd'
     """
-    if not isinstance(k, Kernel):
+    if not isinstance(instance(k), Kernel):
         raise TypeError(f"mercer.kernels.exp takes a kernel but got a {type(k).__name__}; for numbers use numpy.exp")
     return Exp(k)

@@ -144,11 +144,17 @@ class Kernel:
         """The samples as a child sees them."""
         return x
 
-    def __call__(self, X: Any, Z: Any = None) -> Array:
+    def __call__(self, X: Any, Z: Any = None) -> Any:
         """The matrix of k(x, z) for all x in X and z in Z (Z = X if not given).
 
-        k(X) is exactly symmetric, except where a user's function is not.
+        k(X) is exactly symmetric, except where a user's function is not. Two one-dimensional arrays of numbers are two
+        samples, and their value is a number: so scikit-learn calls the functions that its ``Nystroem`` is given.
+
+        >>> Linear()(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+        np.float64(11.0)
         """
+        if is_row(X) and is_row(Z):
+            return self(X[None], Z[None])[0, 0]
         return self.bind(*self.both(X, Z)).dense()
 
     def both(self, X: Any, Z: Any = None) -> tuple[Samples, Samples]:
@@ -225,7 +231,7 @@ class Kernel:
         return multiplied(self, other) if isinstance(other, Kernel) else self.__rmul__(other)
 
     def __rmul__(self, other: float) -> Kernel:
-        return self.scaled(float(other)) if is_number(other) else NotImplemented
+        return self.scaled(float(instance(other))) if is_number(instance(other)) else NotImplemented
 
     def scaled(self, factor: float) -> Kernel:
         """factor * k."""
@@ -268,7 +274,7 @@ class Kernel:
         """
         from mercer.kernels.on import OnColumns, OnMap
 
-        return OnMap(self, what) if callable(what) else OnColumns(self, what)
+        return OnMap(self, instance(what, "map")) if callable(what) else OnColumns(self, what)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_arguments(self)})"
@@ -291,10 +297,29 @@ def _arguments(kernel: Any) -> str:
     return ", ".join(texts)
 
 
+def is_row(X: Any) -> bool:
+    """Whether it is one sample by itself, an array of numbers."""
+    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub"
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def is_term(value: Any) -> bool:
     """Whether it can be added to a kernel: a kernel, or a number, which becomes a constant one."""
-    return isinstance(value, Kernel) or is_number(value)
+    return isinstance(instance(value), Kernel) or is_number(value)
+
+
+def instance(value: Any, what: str = "kernel") -> Any:
+    """The value, unless it is one of our classes where one of its instances is meant.
+
+    >>> instance(Gaussian)
+    Traceback (most recent call last):
+    ...
+    TypeError: give a kernel, Gaussian(...), not the class Gaussian
+    """
+    if isinstance(value, type) and any(base.__module__.startswith("mercer.") for base in value.__mro__):
+        inside = "..." if getattr(value, "__dataclass_fields__", ()) else ""
+        raise TypeError(f"give a {what}, {value.__name__}({inside}), not the class {value.__name__}")
+    return value

@@ -73,7 +73,7 @@ class GaussianBasis(Map):
                 f"{self} depends on data: {self.pending} is not known yet. Call resolve(X) first, or give the basis to "
                 "a machine, which does so at fit"
             )
-        return Gaussian(gamma=inverse_square(self.sigma))(X, self.centres)
+        return np.asarray(Gaussian(gamma=inverse_square(self.sigma))(X, self.centres))
 
     def __repr__(self) -> str:
         centres = repr(self.centres) if self.pending else repr(self.centres.dense().tolist())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._native import Op, Pair
-from mercer.kernels.base import Kernel, Validity, number
+from mercer.kernels.base import Kernel, Validity, instance, number
 from mercer.kernels.collapse import Collapsed, mapped
 from mercer.kernels.leaf import InnerProduct, VectorKernel, finite, integer, vectors
 from mercer.kernels.maps import Map, homogeneous, monomials
@@ -205,7 +205,7 @@ class FeatureMap(InnerProduct):
     phi: Any
 
     def __post_init__(self) -> None:
-        if not callable(self.phi):
+        if not callable(instance(self.phi, "map")):
             raise TypeError(f"FeatureMap takes a function of an array of samples but got a {type(self.phi).__name__}")
 
     @property

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
+from mercer.kernels.base import instance
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.door import in_memory
@@ -53,6 +54,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if all(type(value) in PLAIN for value in values):
             self._accept(*values)
         else:
+            instance(self.kernel)
             super()._validate_params()
 
     @classmethod
@@ -315,6 +317,8 @@ def with_parameter(kernel: Kernel, name: str, value: Any) -> Kernel:
     fields = _fields(kernel)
     if own not in fields:
         raise ValueError(f"{kernel!r} has no parameter {own!r}; it has {', '.join(map(repr, fields)) or 'none'}")
+    if isinstance(fields[own], Kernel):
+        instance(value)
     changed = with_parameter(fields[own], rest, value) if rest else value
     if own.isdigit():
         children = list(kernel.children)

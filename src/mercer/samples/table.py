@@ -121,10 +121,13 @@ class Table(Samples):
 
     def dense(self) -> Array:
         self.complete()
-        odd = [self._name(i) for i, column in enumerate(self.columns) if column.dtype.kind not in "fiub"]
+        odd = [i for i, column in enumerate(self.columns) if column.dtype.kind not in "fiub"]
+        others = ", ".join(self._name(i) for i in odd[1:4]) + (f" and {len(odd) - 4} more" if len(odd) > 4 else "")
+        numbers = next((self._name(i) for i in range(self.width) if i not in odd), "'age'")
         raise ValueError(
-            f"column {', '.join(odd)} does not hold numbers, and this kernel compares vectors; "
-            "pick columns with .on(...), for example Gaussian(1).on('age') * Categorical().on('city')"
+            f"column {self._name(odd[0])} does not hold numbers but {described(self.columns[odd[0]])}"
+            f"{f' (nor does {others})' if others else ''}, and this kernel compares vectors; pick columns with "
+            f".on(...), for example Gaussian(1).on({numbers}) * Categorical().on({self._name(odd[0])})"
         )
 
     def content(self) -> list[tuple[Any, ...]]:
@@ -135,6 +138,19 @@ class Table(Samples):
             return tuple(map(_key, column)) if column.dtype.kind == "O" else (column.dtype.str, column.tobytes())
 
         return self.names, tuple(content(column) for column in self.columns)
+
+
+def described(column: Array) -> str:
+    """What a column holds that is no column of numbers.
+
+    >>> described(np.array(["red", "blue"], dtype=object)), described(np.array(["2020-01-01"], dtype="M8[D]"))
+    ('text', 'dates')
+    """
+    kinds = {"U": "text", "S": "bytes", "M": "dates", "m": "durations", "c": "complex numbers"}
+    if column.dtype.kind in kinds:
+        return kinds[column.dtype.kind]
+    types = {type(value).__name__ for value in column}
+    return "text" if types == {"str"} else f"objects of type {', '.join(sorted(types))}"
 
 
 def missing(column: Array) -> NDArray[np.bool_]:
