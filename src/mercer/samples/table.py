@@ -121,7 +121,7 @@ class Table(Samples):
 
     def dense(self) -> Array:
         self.complete()
-        odd = [i for i, column in enumerate(self.columns) if column.dtype.kind not in "fiub"]
+        odd = [i for i in range(self.width) if isinstance(self.select(i), Table)]
         others = ", ".join(self._name(i) for i in odd[1:4]) + (f" and {len(odd) - 4} more" if len(odd) > 4 else "")
         numbers = next((self._name(i) for i in range(self.width) if i not in odd), "'age'")
         raise ValueError(
