@@ -198,12 +198,9 @@ ODD = {
 def test_mixed_frames_and_kernels_of_vectors(frame, kind, k):
     """The message names the column, says what it holds, and how to write it with the columns that there are."""
     column, words = ODD[kind]
-    X = frame(
-        {
-            "a": [1.0, 2.0],
-            "b": pl.Series(column, dtype=pl.Object) if kind == "objects" and frame is pl.DataFrame else column,
-        }
-    )
+    if kind == "objects" and frame is pl.DataFrame:
+        column = pl.Series(column, dtype=pl.Object)
+    X = frame({"a": [1.0, 2.0], "b": column})
     for call in (lambda: k(X), lambda: SVC(kernel=k).fit(X, [0, 1])):
         with pytest.raises(ValueError, match="does not hold") as info:
             call()
