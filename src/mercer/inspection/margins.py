@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from mercer.inspection.contests import Contest, columns, contests_of
 from mercer.problem import Vector
 from mercer.samples.base import Array
+from mercer.shown import Shown
 
 #: How many of the hardest examples the summary names.
 NAMED = 5
@@ -25,7 +26,7 @@ NOTICED = 2e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
+class Margins(Shown):
     """What ``margins`` found; ``print`` it. With several hyperplanes, arrays have one column for each.
 
     Samples of neither of a hyperplane's two classes have NaN in its column.
@@ -59,7 +60,10 @@ class Margins:
     def hardest(self, count: int = NAMED, contest: int = 0) -> Array:
         """The rows with the largest coefficients of a hyperplane, the hardest first."""
         hard = columns(self.difficulty)[:, contest]
-        order = np.argsort(-hard, kind="stable")[:count]
+        if 0 < count < len(hard):  # of many, only those that are as hard as the last of these need an order
+            hard = np.where(hard >= np.partition(hard, -count)[-count], hard, 0.0)
+        some = np.flatnonzero(hard)
+        order = some[np.argsort(-hard[some], kind="stable")][:count]
         return self.support[order[hard[order] > 0]]
 
     def __str__(self) -> str:

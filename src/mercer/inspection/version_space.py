@@ -18,6 +18,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
+from mercer.shown import Shown
 from mercer.solvers import SMO, NotSeparableError
 from mercer.solvers.lapack import eigh
 
@@ -30,7 +31,7 @@ NO_MARGIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class VersionSpace:
+class VersionSpace(Shown):
     """What ``version_space`` found; ``print`` it, ``plot`` it. Weights are in coordinates of the examples' span.
 
     >>> space = version_space([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 2.0]], [0, 0, 1, 1])

@@ -8,6 +8,7 @@ the kernels of ``mercer.kernels.algebra``, ``feature_space`` and ``on``. Whateve
 from __future__ import annotations
 
 import dataclasses
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import BLOCK_ROWS, Pairs
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array, Columns
+from mercer.shown import short
 
 if TYPE_CHECKING:
     from mercer.gram import Gram
@@ -25,6 +27,15 @@ Validity = Literal["psd", "cpd", "indefinite", "unknown"]
 
 #: Of an expression too long for a message, this many characters of either end are shown.
 END = 200
+
+
+#: What each validity says, for people.
+KNOWN: dict[Validity, str] = {
+    "psd": "positive semi-definite by construction",
+    "cpd": "conditionally positive semi-definite",
+    "indefinite": "not positive semi-definite in general",
+    "unknown": "not known to be positive semi-definite",
+}
 
 
 class UnresolvedKernelError(ValueError):
@@ -280,9 +291,13 @@ class Kernel:
         return f"{type(self).__name__}({_arguments(self)})"
 
     def __str__(self) -> str:
-        """The expression, for messages: of a very long one, such as that of a large matrix, its two ends."""
-        text = repr(self)
+        """The expression, for messages: large arrays by their size, and of a very long one its two ends."""
+        text = short(self)
         return text if len(text) <= 2 * END else f"{text[:END]} ... {text[-END:]}"
+
+    def _repr_html_(self) -> str:
+        """The expression; a hand that rests on it is told what is known of it before any data."""
+        return f'<code title="{KNOWN[self.validity]}">{escape(str(self))}</code>'
 
 
 def _arguments(kernel: Any) -> str:

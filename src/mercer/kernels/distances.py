@@ -20,6 +20,7 @@ from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, positive, vec
 from mercer.kernels.pairs import Pairs, Step, UserPairs, step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array, check_names
+from mercer.shown import too_many
 
 
 class FrozenArray:
@@ -39,6 +40,8 @@ class FrozenArray:
         return FrozenArray, (self.array,)  # NumPy forgets that an array was read-only
 
     def __repr__(self) -> str:
+        if too_many(self.array.size):
+            return f"<{' x '.join(map(str, self.array.shape))} numbers>"
         return repr(self.array.tolist())  # every digit: the text reads back as the same array
 
 

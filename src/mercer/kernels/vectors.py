@@ -20,6 +20,7 @@ from mercer.kernels.maps import Map, homogeneous, monomials
 from mercer.kernels.pairs import Step, step
 from mercer.samples import Features, Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
+from mercer.shown import too_many
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +124,8 @@ class PowerSeries(VectorKernel):
         return np.hstack([np.sqrt(a) * homogeneous(X, j) for j, a in terms])
 
     def __repr__(self) -> str:
+        if too_many(len(self.coefficients)):
+            return f"PowerSeries(<{len(self.coefficients)} numbers>)"
         inside = ", ".join(number(a) for a in self.coefficients)
         return f"PowerSeries(({inside}{',' if len(self.coefficients) == 1 else ''}))"
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
@@ -45,7 +45,9 @@ KERNEL = Gaussian(1.0)
 FLOOR = 1e-3
 
 
-class MahalanobisLearner(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MahalanobisLearner(  # type: ignore[misc]
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Learns the matrix S of a Mahalanobis distance, D^2 = (x - z)' S^-1 (x - z), from class labels.
 
     Writes S^-1 = A A' and minimises over A and alpha the squared leave-one-out errors of kernel ridge regression of the
@@ -217,6 +219,11 @@ class MahalanobisLearner(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, in_memory(X), reset=False, dtype=np.float64)
         return np.asarray(X @ self.factor_)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The number of columns of ``transform``, which ``get_feature_names_out`` names."""
+        return int(self.factor_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
