@@ -37,7 +37,17 @@ PLAIN = {bool, int, float, str, type(None)}
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
     """An estimator with a ``kernel`` parameter: a name, a function, or a Kernel.
 
-    Kernels are immutable, yet ``set_params(kernel__sigma=2.0)`` works: the machine rebuilds its kernel.
+    Kernels are immutable, yet ``set_params(kernel__sigma=2.0)`` works: the machine rebuilds its kernel. Parts of a sum
+    or product are numbered, the operand of any other operation is its ``inner``:
+
+    >>> from mercer import SVC
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> machine = SVC(kernel=Gaussian(1).normalized().on("age") + 2 * Linear())
+    >>> [name for name in sorted(machine.get_params()) if name.startswith("kernel__0")]
+    ['kernel__0', 'kernel__0__columns', 'kernel__0__inner', 'kernel__0__inner__inner',
+     'kernel__0__inner__inner__gamma', 'kernel__0__inner__inner__sigma']
+    >>> machine.set_params(kernel__0__inner__inner__sigma=3, kernel__1__factor=0.5).kernel
+    Gaussian(sigma=3).normalized().on('age') + 0.5 * Linear()
     """
 
     kernel: Any

@@ -45,9 +45,7 @@ KERNEL = Gaussian(1.0)
 FLOOR = 1e-3
 
 
-class MahalanobisLearner(  # type: ignore[misc]
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class MahalanobisLearner(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Learns the matrix S of a Mahalanobis distance, D^2 = (x - z)' S^-1 (x - z), from class labels.
 
     Writes S^-1 = A A' and minimises over A and alpha the squared leave-one-out errors of kernel ridge regression of the
