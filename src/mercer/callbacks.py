@@ -7,7 +7,7 @@ A callback has four methods, of whose keywords it names those it wants:
 - ``on_fit_task_end(estimator, context, *, X, y, metadata, fitted_estimator)``: True asks the solver to stop;
 - ``teardown(estimator, context)``: the fit has ended.
 
-``context.task_name`` is "fit" for the whole, and "solve", "pass" or "stage" for a report within it, whose numbers are in
+``context.task_name`` is "fit" for the whole, "solve", "pass" or "stage" for a report within it, whose numbers are in
 ``metadata``: ``docs/callbacks.md`` lists the keys for every machine. "stage" cannot be stopped.
 
 >>> from mercer import SVC
