@@ -17,7 +17,7 @@ class Shown:
 
     >>> from mercer import SVC
     >>> SVC(kernel="linear").fit([[0.0], [1.0]], [0, 1]).certificate_._repr_html_()
-    '<pre>converged after 1 iterations: primal 2, dual 2, gap 0, violation 0</pre>'
+    '<pre>converged after ... iterations: primal ..., gap 0, violation 0</pre>'
     """
 
     def _repr_html_(self) -> str:
