@@ -42,6 +42,8 @@ def opened(X: Any) -> Samples:
     """
     if isinstance(X, Samples):
         return X
+    if type(X) is np.ndarray:
+        return _sequence(as_numpy(X))
     if sp.issparse(X):
         return _sparse(X)
     if has_graph(X):
