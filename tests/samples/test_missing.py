@@ -136,6 +136,25 @@ def test_every_sign_of_a_missing_value_is_the_same(gap):
             (Categorical().on(0) if isinstance(X[0], list) else Categorical())(X)
 
 
+DICTIONARY = pa.array(["red", None, "blue", None]).dictionary_encode()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *(DICTIONARY, pa.chunked_array([DICTIONARY]), pa.array(["red", None, "blue", None])),
+        *(pd.Series(["red", None, "blue", None], dtype=dtype) for dtype in ("str", "string", object, "category")),
+        *(pl.Series(["red", None, "blue", None], dtype=dtype) for dtype in (pl.String, pl.Categorical)),
+    ],
+    ids=lambda column: f"{type(column).__module__.partition('.')[0]} {getattr(column, 'dtype', '')}",
+)
+def test_single_columns(column):
+    k = Categorical(missing="level")
+    assert k(column).tolist() == [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 1, 0, 1]]
+    with pytest.raises(ValueError, match=r"row 1, column 0, which has 2 missing values"):
+        Categorical()(column)
+
+
 def test_numbers_without_a_value_are_a_level_too():
     X = np.array([[1.0], [np.nan], [2.0], [np.nan]])
     assert Categorical(missing="level")(X).tolist() == [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 1, 0, 1]]

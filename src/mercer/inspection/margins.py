@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from mercer.inspection.contests import Contest, columns, contests_of
 from mercer.problem import Vector
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.shown import Shown
 
 #: How many of the hardest examples the summary names.
@@ -108,7 +109,7 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
         hardest rows: 1, 2
     """
     contests = contests_of(model)
-    labels = np.asarray(column_or_1d(y))
+    labels = np.asarray(column_or_1d(in_memory(y, "y")))
     known = np.isin(labels, model.classes_)
     if not known.all():
         raise ValueError(

@@ -18,6 +18,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.shown import Shown
 from mercer.solvers import SMO, NotSeparableError
 from mercer.solvers.lapack import eigh
@@ -151,7 +152,7 @@ def version_space(
     >>> space.bayes_point([[2.5, 1.0], [0.5, 1.0]]) > 0
     array([ True, False])
     """
-    labels = np.asarray(column_or_1d(y))
+    labels = np.asarray(column_or_1d(in_memory(y, "y")))
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise ValueError(f"a version space is of two classes, but y has {len(classes)}")

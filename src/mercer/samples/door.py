@@ -60,12 +60,10 @@ def opened(X: Any) -> Samples:
         if frame.shape[1] == 0 or frame.shape[0] == 0:
             raise ValueError(f"expected at least one row and one column but got a data frame of shape {frame.shape}")
         names = tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
-        return from_columns(tuple(_column(frame, name) for name in frame.columns), names)
+        return from_columns(tuple(_values(frame.get_column(name)) for name in frame.columns), names)
     if isinstance(frame, nw.LazyFrame):
         raise not_in_memory(X, "X")
-    if isinstance(frame, nw.Series):
-        X = frame.to_numpy()
-    X = as_numpy(X)
+    X = _values(frame) if isinstance(frame, nw.Series) else as_numpy(X)
     if isinstance(X, (set, dict)) or (hasattr(X, "__iter__") and not hasattr(X, "__len__")):
         raise TypeError(f"expected an array, a data frame or a list of samples but got a {type(X).__name__}")
     return _sequence(X)
@@ -98,7 +96,7 @@ def not_in_memory(X: Any, name: str) -> TypeError:
     remedy = f"call {known[0]} first" if known else "bring it into memory first"
     return TypeError(
         f"{name} is a {type(X).__name__} of {_library(X)}, which is lazy: its values are not in memory, where kernels "
-        f"read them; {remedy}, or on a part of it"
+        f"read them; {remedy}, of a part if the whole is too large"
     )
 
 
@@ -113,9 +111,8 @@ def as_numpy(X: Any) -> Any:
     return X.astype(object) if isinstance(X, np.ndarray) and X.dtype.kind == "T" else X
 
 
-def _column(frame: Any, name: str) -> Array:
+def _values(column: Any) -> Array:
     """The values of a column; those that are missing as NaN, NaT, or among objects None."""
-    column = frame.get_column(name)
     values = np.asarray(as_numpy(column.to_numpy()))
     if not column.null_count() or column.dtype.is_float() or values.dtype.kind in "mM":
         return values
