@@ -230,3 +230,16 @@ def test_what_nothing_reads_is_kept_out_of_the_door_for_all():
     """``as_samples`` is for those who read everything."""
     with pytest.raises(ValueError, match=r"row 0, column 1, which has 2 missing values"):
         as_samples([["Oslo", None], ["Rome", None]])
+
+
+@pytest.mark.parametrize("beside", [holes(PAY.tolist()), CITY], ids=["gaps", "text"])
+def test_the_precision_of_tables(beside):
+    """Certificates are of the matrix in double precision, whatever stands beside the column that is read."""
+    dtype = np.float32 if beside is not CITY else None
+    X = pd.DataFrame({"age": AGE.astype(np.float32), "other": pd.Series(beside, dtype=dtype)})
+    k = Gaussian(1).on("age")
+    K = k.gram(X)
+    assert K.dtype == np.float32
+    assert K.exact.dtype == np.float64
+    np.testing.assert_array_equal(K.exact.to_dense(), Gaussian(1)(X[["age"]].astype(np.float64)))
+    np.testing.assert_array_equal(K.to_dense(), Gaussian(1)(X[["age"]]))

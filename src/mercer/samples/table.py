@@ -52,8 +52,9 @@ class Table(Samples):
 
     def astype(self, dtype: Any) -> Table:
         """The numbers in this precision; those beside objects are not made less precise than they are."""
-        least = np.float32 if all(column.dtype.kind == "f" for column in self.columns) else np.float64
-        if self.dtype == dtype or np.dtype(dtype) < least:
+        numbers = [column.dtype for column in self.columns if column.dtype.kind == "f"]
+        beside = len(numbers) < len(self.columns)
+        if all(own == dtype for own in numbers) or (beside and dtype != np.float64):
             return self
         return Table(tuple(c.astype(dtype) if c.dtype.kind == "f" else c for c in self.columns), self.names)
 
