@@ -332,9 +332,10 @@ def instance(value: Any, what: str = "kernel") -> Any:
     >>> instance(Gaussian)
     Traceback (most recent call last):
     ...
-    TypeError: give a kernel, Gaussian(...), not the class Gaussian
+    TypeError: expected a kernel but got the class Gaussian; give one of its kind, Gaussian(...)
     """
     if isinstance(value, type) and any(base.__module__.startswith("mercer.") for base in value.__mro__):
         inside = "..." if getattr(value, "__dataclass_fields__", ()) else ""
-        raise TypeError(f"give a {what}, {value.__name__}({inside}), not the class {value.__name__}")
+        name = value.__name__
+        raise TypeError(f"expected a {what} but got the class {name}; give one of its kind, {name}({inside})")
     return value
