@@ -71,8 +71,8 @@ class Table(Samples):
             i, j = np.argwhere(gaps)[0]
             name = self._name(j)
             return (
-                f"{contains(np.nan)} The first of {gaps.sum()} such entries is at row {i}, column {name}: column {name} "
-                f"has {gaps[:, j].sum()} missing values; fill or drop them first (scikit-learn's SimpleImputer fills "
+                f"{contains(np.nan)} The first of {gaps.sum()} such entries is at row {i}, column {name}: column "
+                f"{name} has {gaps[:, j].sum()} missing values; fill or drop them first (scikit-learn's SimpleImputer fills "
                 "them), read other columns alone by .on([...]), or compare labels by Categorical(missing='level')"
             )
         if any(column.dtype.kind not in "fiub" for column in self.columns):
