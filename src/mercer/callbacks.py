@@ -1,4 +1,30 @@
-"""Callbacks of scikit-learn's protocol that end a fit: the machine keeps what it has by then, certified."""
+"""Callbacks of scikit-learn's protocol that end a fit: the machine keeps what it has by then, certified.
+
+A callback has four methods, of whose keywords it names those it wants:
+
+- ``setup(estimator, context)``: the fit begins;
+- ``on_fit_task_begin(estimator, context, *, X, y, metadata)``;
+- ``on_fit_task_end(estimator, context, *, X, y, metadata, fitted_estimator)``: True asks the solver to stop;
+- ``teardown(estimator, context)``: the fit has ended.
+
+``context.task_name`` is "fit" for the whole, "solve", "pass" or "stage" for a report within it, whose numbers are in
+``metadata``: ``docs/callbacks.md`` lists the keys for every machine. "stage" cannot be stopped.
+
+>>> from mercer import SVC
+>>> class Gaps:
+...     def __init__(self):
+...         self.seen = []
+...     def setup(self, estimator, context): ...
+...     def on_fit_task_begin(self, estimator, context): ...
+...     def on_fit_task_end(self, estimator, context, *, metadata=None):
+...         if context.task_name == "solve":
+...             self.seen.append(metadata["gap"])
+...     def teardown(self, estimator, context): ...
+>>> gaps = Gaps()
+>>> machine = SVC().set_callbacks(gaps).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+>>> gaps.seen[0] > 0
+True
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
 from mercer.remembered import remembered
 from mercer.samples import Samples
+from mercer.shown import Shown
 
 #: What rounding may leave of a'Ka, relative to the square of the sum of its terms' norms.
 ROUNDED = 1e-6
@@ -23,7 +24,7 @@ MADE = ("_columns", "_forms", "_prepared")
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class Expansion(Shown):
     """A function spanned by kernels at samples. ``Expansion.of`` keeps only samples with a coefficient other than zero.
 
     >>> f = Expansion.of(Linear(), [[1.0], [5.0], [2.0]], np.array([3.0, 0.0, -1.0]), 0.5)
@@ -53,6 +54,19 @@ class Expansion:
 
     def __len__(self) -> int:
         return len(self.samples)
+
+    def __str__(self) -> str:
+        """A line: the sum, and the kernel.
+
+        >>> print(Expansion.of(Linear(), [[1.0], [5.0]], np.array([3.0, 1.0]), -0.5))
+        f(x) = a_1 k(x_1, x) + ... + a_2 k(x_2, x) - 0.5 with vectors x_i and k = Linear()
+        """
+        outputs = 1 if self.coefficients.ndim == 1 else self.coefficients.shape[1]
+        terms = "a_1 k(x_1, x)" + (f" + ... + a_{len(self)} k(x_{len(self)}, x)" if len(self) > 1 else "")
+        bias = float(self.bias) if np.ndim(self.bias) == 0 else None
+        last = " + b" if bias is None else f" {'-' if bias < 0 else '+'} {abs(bias):.4g}" if bias else ""
+        several = f", {outputs} outputs" if outputs > 1 else ""
+        return f"f(x) = {terms}{last} with {self.samples.kind} x_i{several} and k = {self.kernel}"
 
     def __call__(self, X: Any) -> Vector:
         """f at every sample of X; kernel values are computed in blocks and forgotten."""

@@ -392,3 +392,26 @@ def test_a_matrix_that_fits_is_held():
     small = Gaussian(1).gram(X, budget=49 * ROW)
     assert small.held() is small
     assert held.held() is held
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2), Precomputed()], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_gram_matrix_is_an_array(kernel, dtype):
+    """By NumPy's protocol: of the dtype asked for, memory of its own, and no promise of none."""
+    A = np.random.default_rng(0).random((20, 3)).astype(dtype)
+    given = Linear()(A) if isinstance(kernel, Precomputed) else A
+    K = kernel.gram(given)
+    for array in (np.asarray(K), np.array(K), np.array(K, copy=True), np.asarray(K, dtype=dtype)):
+        assert type(array) is np.ndarray
+        assert array.dtype == dtype
+        assert (array == K.to_dense()).all()
+    other = np.float64 if dtype == np.float32 else np.float32
+    assert np.asarray(K, dtype=other).dtype == other
+    assert np.asarray(K, dtype=object).dtype == object
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(K, copy=False)
+    np.asarray(K)[:] = 7  # nobody else's
+    assert (np.asarray(K) == K.to_dense()).all()
+    assert (np.asarray(K) != 7).any()
+    np.testing.assert_allclose(np.linalg.eigvalsh(K), np.linalg.eigvalsh(K.to_dense()), atol=1e-4)
+    np.testing.assert_allclose(np.ones(20) @ K, K @ np.ones(20), rtol=1e-4)

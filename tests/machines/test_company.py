@@ -64,6 +64,29 @@ def _parts(kind, form=lambda rows: rows):
     return form(X[:N]), form(Z[:NEW])
 
 
+def with_gaps(table, library):
+    """The same with a column that has missing values and is read as labels, and one that no kernel reads."""
+    n = len(table)
+    job = [(None, "nurse", "cook")[i] for i in np.random.default_rng(n).integers(0, 3, n)]
+    return library.DataFrame(
+        {
+            **{name: list(table[name]) for name in ("city", "age")},
+            "job": job,
+            "pay": [None if i % 3 else float(i) for i in range(n)],
+        }
+    )
+
+
+def _gaps(library):
+    return tuple(with_gaps(table, library) for table in _frames(library))
+
+
+def _columns_with_gaps(rows):
+    rows = rows.copy()
+    rows[1::2, 2], rows[::3, 5] = np.nan, np.inf
+    return rows
+
+
 MIXED = Gaussian(1.0).on("age") + 2 * Categorical().on("city") * Linear().on("age") + Delta().on(["city"]) ** 2
 #: name: samples to learn from, new ones, and kernels
 KINDS = {
@@ -75,6 +98,9 @@ KINDS = {
     "labels": (*_parts("labels"), [Categorical(), 2 * Categorical() ** 2, Delta() + Categorical().on(0)]),
     "pandas": (*_frames(pd), [MIXED, Categorical().on("city").normalized() + Gaussian(1.0).on("age")]),
     "polars": (*_frames(pl), [MIXED]),
+    "pandas with gaps": (*_gaps(pd), [MIXED * (1 + Categorical(missing="level").on("job"))]),
+    "polars with gaps": (*_gaps(pl), [MIXED + Categorical(missing="level").on(["job", "city"])]),
+    "columns with gaps": (*_parts("vectors", _columns_with_gaps), [Gaussian("median").on([0, 3, 1]) + Linear().on(4)]),
     "strings": (*_parts("strings"), [Spectrum(2), Subsequence(2, 0.5).normalized()]),
     "graphs": (*_parts("graphs"), [WeisfeilerLehman(2).normalized()]),
     "trees": (*_parts("trees"), [SubsetTree(0.5).normalized()]),

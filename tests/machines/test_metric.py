@@ -1,10 +1,14 @@
 """MahalanobisLearner: its gradient, what it finds, what it leaves alone, and scikit-learn's contract."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import check_grad
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -178,3 +182,26 @@ def test_ctrl_c():
     many = np.random.default_rng(0).standard_normal((900, 20))
     machine = MahalanobisLearner(steps=10**6, max_samples=600)
     assert interrupted(lambda: machine.fit(many, many[:, 0] * many[:, 1] > 0)) < 1
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_out(library):
+    """As of scikit-learn's transformers: names of columns and rows, through clones, pickles, pipelines."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 4)), columns=list("abcd"), index=range(100, 160))
+    labels = X["a"].to_numpy() > 0
+    learner = MahalanobisLearner(rank=2, steps=2).set_output(transform=library)
+    names = ["mahalanobislearner0", "mahalanobislearner1"]
+    plain = MahalanobisLearner(rank=2, steps=2).fit(X, labels)
+    for one in (learner.fit(X, labels), pickle.loads(pickle.dumps(learner)), clone(learner).fit(X, labels)):
+        assert one.get_feature_names_out().tolist() == names
+        for frame in (one.transform(X), one.fit_transform(X, labels)):
+            assert type(frame).__module__.startswith(library)
+            assert list(frame.columns) == names
+            np.testing.assert_array_equal(frame.to_numpy(), plain.transform(X))
+            if library == "pandas":
+                assert frame.index.equals(X.index)
+    chain = make_pipeline(StandardScaler(), MahalanobisLearner(steps=2), SVC()).set_output(transform=library)
+    assert chain.fit(X, labels)[:-1].get_feature_names_out().tolist() == [f"mahalanobislearner{i}" for i in range(4)]
+    with pytest.raises(NotFittedError):
+        MahalanobisLearner().get_feature_names_out()

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from mercer import Expansion
+from mercer import SVC, Expansion
 from mercer.kernels import (
     Categorical,
     Chi2,
@@ -183,6 +183,37 @@ def test_frames(frame):
     with pytest.raises(ValueError, match="'b' does not hold numbers") as info:
         Linear()(frame({"a": [1.0, 2.0], "b": ["x", "y"]}))
     assert ".on(" in str(info.value)
+
+
+ODD = {
+    "text": (["x", "y"], "'b' does not hold numbers but text, and this"),
+    "dates": (pd.to_datetime(["2020-01-01", "2021-01-01"]).to_list(), "'b' does not hold numbers but dates, and this"),
+    "objects": ([{1}, {2}], "'b' does not hold numbers but objects of type set, and this"),
+}
+
+
+@pytest.mark.parametrize("k", [Linear(), Gaussian(1), Intersection(), 2 * Linear() + Gaussian(1)], ids=repr)
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("frame", FRAMES)
+def test_mixed_frames_and_kernels_of_vectors(frame, kind, k):
+    """The message names the column, says what it holds, and how to write it with the columns that there are."""
+    column, words = ODD[kind]
+    if kind == "objects" and frame is pl.DataFrame:
+        column = pl.Series(column, dtype=pl.Object)
+    X = frame({"a": [1.0, 2.0], "b": column})
+    for call in (lambda: k(X), lambda: SVC(kernel=k).fit(X, [0, 1])):
+        with pytest.raises(ValueError, match="does not hold") as info:
+            call()
+        assert words in str(info.value)
+        assert ".on(...), for example Gaussian(1).on('a') * Categorical().on('b')" in str(info.value)
+
+
+def test_several_columns_of_no_numbers():
+    X = pd.DataFrame({name: ["x", "y"] for name in "abcdefg"} | {"size": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"'a' does not hold numbers but text \(nor does 'b', 'c', 'd' and 3 more\)"):
+        Linear()(X)
+    with pytest.raises(ValueError, match=r"column 1 .* Gaussian\(1\)\.on\(0\) \* Categorical\(\)\.on\(1\)"):
+        Linear()(np.array([[1, "x"]], dtype=object))
 
 
 @pytest.mark.parametrize("frame", FRAMES)

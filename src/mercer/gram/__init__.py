@@ -112,6 +112,17 @@ class Gram:
         """The whole matrix in memory, as k(X) gives it: n * n * itemsize bytes."""
         return self.pairs.dense()
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The whole matrix, as ``to_dense`` gives it: what ``np.asarray(K)`` is, computed anew each time.
+
+        >>> np.asarray(Linear().gram([[1.0], [2.0]]))
+        array([[1., 2.],
+               [2., 4.]])
+        """
+        if copy is False:
+            raise ValueError("a Gram matrix is computed when it is asked for, so np.asarray(K, copy=False) has none")
+        return self.to_dense().astype(self.dtype if dtype is None else dtype, copy=False)
+
     def ordered(self, order: NDArray[np.int64] | None) -> Gram:
         """The matrix of these samples, copied in this order, or this one if it is None.
 

@@ -16,6 +16,8 @@ from mercer.inspection.contests import Contest, columns, contests_of, witness_ag
 from mercer.problem import Vector
 from mercer.samples import Similarities
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
+from mercer.shown import Shown
 from mercer.solvers.certificate import Witness
 
 #: How many of the hardest examples the summary names.
@@ -29,7 +31,7 @@ PLACES = 9
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
+class Margins(Shown):
     """What ``margins`` found; ``print`` it. With several hyperplanes, arrays have one column for each.
 
     Samples of neither of a hyperplane's two classes have NaN in its column.
@@ -130,7 +132,7 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
         hardest rows: 1, 2
     """
     contests = contests_of(model)
-    labels = np.asarray(column_or_1d(y))
+    labels = np.asarray(column_or_1d(in_memory(y, "y")))
     known = np.isin(labels, model.classes_)
     if not known.all():
         raise ValueError(

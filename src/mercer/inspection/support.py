@@ -21,6 +21,7 @@ from mercer.inspection.influence import reach, ridge_influence
 from mercer.problem import Vector
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+from mercer.shown import Shown
 from mercer.solvers.certificate import Witness
 
 #: How close to its bound, relatively, a coefficient counts as there.
@@ -69,7 +70,7 @@ class Support:
 
 
 @dataclass(frozen=True, eq=False)
-class SupportReport:
+class SupportReport(Shown):
     """What ``support_report`` found; ``print`` it.
 
     >>> from mercer import SVC

@@ -18,6 +18,8 @@ from mercer.expansion import Expansion
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
+from mercer.shown import Shown
 from mercer.solvers import SMO, NotSeparableError
 from mercer.solvers.lapack import eigh
 
@@ -30,7 +32,7 @@ NO_MARGIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class VersionSpace:
+class VersionSpace(Shown):
     """What ``version_space`` found; ``print`` it, ``plot`` it. Weights are in coordinates of the examples' span.
 
     >>> space = version_space([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 2.0]], [0, 0, 1, 1])
@@ -150,7 +152,7 @@ def version_space(
     >>> space.bayes_point([[2.5, 1.0], [0.5, 1.0]]) > 0
     array([ True, False])
     """
-    labels = np.asarray(column_or_1d(y))
+    labels = np.asarray(column_or_1d(in_memory(y, "y")))
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise ValueError(f"a version space is of two classes, but y has {len(classes)}")

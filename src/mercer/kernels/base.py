@@ -8,6 +8,7 @@ the kernels of ``mercer.kernels.algebra``, ``feature_space`` and ``on``. Whateve
 from __future__ import annotations
 
 import dataclasses
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import BLOCK_ROWS, Pairs
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array, Columns
+from mercer.shown import short
 
 if TYPE_CHECKING:
     from mercer.gram import Gram
@@ -25,6 +27,15 @@ Validity = Literal["psd", "cpd", "indefinite", "unknown"]
 
 #: Of an expression too long for a message, this many characters of either end are shown.
 END = 200
+
+
+#: What each validity says, for people.
+KNOWN: dict[Validity, str] = {
+    "psd": "positive semi-definite by construction",
+    "cpd": "conditionally positive semi-definite",
+    "indefinite": "not positive semi-definite in general",
+    "unknown": "not known to be positive semi-definite",
+}
 
 
 class UnresolvedKernelError(ValueError):
@@ -162,11 +173,17 @@ class Kernel:
         """The samples as a child sees them."""
         return x
 
-    def __call__(self, X: Any, Z: Any = None) -> Array:
+    def __call__(self, X: Any, Z: Any = None) -> Any:
         """The matrix of k(x, z) for all x in X and z in Z (Z = X if not given).
 
-        k(X) is exactly symmetric, except where a user's function is not.
+        k(X) is exactly symmetric, except where a user's function is not. Two one-dimensional arrays of numbers are two
+        samples, and their value is a number: so scikit-learn calls the functions that its ``Nystroem`` is given.
+
+        >>> Linear()(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+        np.float64(11.0)
         """
+        if is_row(X) and is_row(Z):
+            return self(X[None], Z[None])[0, 0]
         return self.bind(*self.both(X, Z)).dense()
 
     def both(self, X: Any, Z: Any = None) -> tuple[Samples, Samples]:
@@ -243,7 +260,7 @@ class Kernel:
         return multiplied(self, other) if isinstance(other, Kernel) else self.__rmul__(other)
 
     def __rmul__(self, other: float) -> Kernel:
-        return self.scaled(float(other)) if is_number(other) else NotImplemented
+        return self.scaled(float(instance(other))) if is_number(instance(other)) else NotImplemented
 
     def scaled(self, factor: float) -> Kernel:
         """factor * k."""
@@ -286,15 +303,19 @@ class Kernel:
         """
         from mercer.kernels.on import OnColumns, OnMap
 
-        return OnMap(self, what) if callable(what) else OnColumns(self, what)
+        return OnMap(self, instance(what, "map")) if callable(what) else OnColumns(self, what)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_arguments(self)})"
 
     def __str__(self) -> str:
-        """The expression, for messages: of a very long one, such as that of a large matrix, its two ends."""
-        text = repr(self)
+        """The expression, for messages: large arrays by their size, and of a very long one its two ends."""
+        text = short(self)
         return text if len(text) <= 2 * END else f"{text[:END]} ... {text[-END:]}"
+
+    def _repr_html_(self) -> str:
+        """The expression; a hand that rests on it is told what is known of it before any data."""
+        return f'<code title="{KNOWN[self.validity]}">{escape(str(self))}</code>'
 
 
 def _arguments(kernel: Any) -> str:
@@ -309,10 +330,30 @@ def _arguments(kernel: Any) -> str:
     return ", ".join(texts)
 
 
+def is_row(X: Any) -> bool:
+    """Whether it is one sample by itself, an array of numbers."""
+    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub"
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def is_term(value: Any) -> bool:
     """Whether it can be added to a kernel: a kernel, or a number, which becomes a constant one."""
-    return isinstance(value, Kernel) or is_number(value)
+    return isinstance(instance(value), Kernel) or is_number(value)
+
+
+def instance(value: Any, what: str = "kernel") -> Any:
+    """The value, unless it is one of our classes where one of its instances is meant.
+
+    >>> instance(Gaussian)
+    Traceback (most recent call last):
+    ...
+    TypeError: expected a kernel but got the class Gaussian; give one of its kind, Gaussian(...)
+    """
+    if isinstance(value, type) and any(base.__module__.startswith("mercer.") for base in value.__mro__):
+        inside = "..." if getattr(value, "__dataclass_fields__", ()) else ""
+        name = value.__name__
+        raise TypeError(f"expected a {what} but got the class {name}; give one of its kind, {name}({inside})")
+    return value

@@ -13,6 +13,7 @@ from mercer.kernels.maps import Map, products
 from mercer.kernels.stationary import Gaussian
 from mercer.samples import Vectors, as_samples
 from mercer.samples.base import Array
+from mercer.shown import too_many
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,13 @@ class GaussianBasis(Map):
                 f"{self} depends on data: {self.pending} is not known yet. Call resolve(X) first, or give the basis to "
                 "a machine, which does so at fit"
             )
-        return Gaussian(gamma=inverse_square(self.sigma))(X, self.centres)
+        return np.asarray(Gaussian(gamma=inverse_square(self.sigma))(X, self.centres))
 
     def __repr__(self) -> str:
-        centres = repr(self.centres) if self.pending else repr(self.centres.dense().tolist())
+        if self.pending:
+            centres = repr(self.centres)
+        elif too_many(self.centres.dense().size):
+            centres = f"<{' x '.join(map(str, self.centres.dense().shape))} numbers>"
+        else:
+            centres = repr(self.centres.dense().tolist())
         return f"GaussianBasis(centres={centres}, sigma={number(self.sigma)})"

@@ -14,12 +14,13 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from mercer._native import Op, Pair
-from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.base import Kernel, Validity, instance
 from mercer.kernels.histograms import histograms
 from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, positive, vectors
 from mercer.kernels.pairs import Pairs, Step, UserPairs, step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array, check_names
+from mercer.shown import too_many
 
 
 class FrozenArray:
@@ -39,6 +40,8 @@ class FrozenArray:
         return FrozenArray, (self.array,)  # NumPy forgets that an array was read-only
 
     def __repr__(self) -> str:
+        if too_many(self.array.size):
+            return f"<{' x '.join(map(str, self.array.shape))} numbers>"
         return repr(self.array.tolist())  # every digit: the text reads back as the same array
 
 
@@ -249,9 +252,7 @@ class _OfDistance(VectorKernel):
 
     def check(self) -> None:
         object.__setattr__(self, "power", positive("power", self.power))
-        if isinstance(self.distance, type) and issubclass(self.distance, Distance):
-            raise TypeError(f"give a distance, {self.distance.__name__}(), not the class {self.distance.__name__}")
-        if not isinstance(self.distance, Distance) and not callable(self.distance):
+        if not isinstance(instance(self.distance, "distance"), Distance) and not callable(self.distance):
             raise TypeError(
                 "the distance must be L1(), L2(), Linf(), Chi2Distance(), HellingerDistance(), Mahalanobis(S) "
                 f"or a function of two arrays of samples, not {self.distance!r}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, instance
 from mercer.kernels.pairs import Pairs, StoredPairs, UserPairs, checked
 from mercer.samples import Objects, Samples, Similarities, as_samples
 from mercer.samples.base import Array, check_names
@@ -71,7 +71,7 @@ class Custom(Kernel):
     pairwise: bool = False
 
     def __post_init__(self) -> None:
-        if not callable(self.f):
+        if not callable(instance(self.f)):
             raise TypeError(f"Custom takes a function but got a {type(self.f).__name__}")
 
     def samples(self, X: Any) -> Samples:

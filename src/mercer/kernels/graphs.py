@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _native
-from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.base import Kernel, Validity, instance
 from mercer.kernels.explicit import Described, ExplicitKernel, sparse_rows
 from mercer.kernels.leaf import integer, positive
 from mercer.kernels.maps import Map
@@ -182,7 +182,7 @@ class WeisfeilerLehman(GraphKernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", integer("h", self.h, 0))
-        if not isinstance(self.base, GraphKernel):
+        if not isinstance(instance(self.base), GraphKernel):
             raise TypeError(
                 f"the base of WeisfeilerLehman is a kernel of graphs with explicit features, such as "
                 f"VertexHistogram() or ShortestPath(), not {self.base!r}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,10 @@ from mercer.kernels.collapse import Collapsed, knots, table
 from mercer.kernels.leaf import InnerProduct, Unit, VectorKernel, integer, vectors
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, Step, step
-from mercer.samples import Objects, Samples, SparseVectors, Table, Vectors
+from mercer.samples import Objects, Samples, SparseVectors, Table, Vectors, as_samples
 from mercer.samples.base import Array, check_names
-from mercer.samples.table import codes, written
+from mercer.samples.door import opened
+from mercer.samples.table import codes, marked, written
 
 
 def histograms(x: Samples, kernel: Any) -> Vectors | SparseVectors:
@@ -136,8 +137,22 @@ class JensenShannon(HistogramKernel):
 class Matching(VectorKernel):
     """Compares entries for equality only, so they need not be numbers."""
 
+    @property
+    def gaps(self) -> bool:
+        """Whether values may be missing, which are then equal to each other and to nothing else."""
+        return False
+
+    def samples(self, X: Any) -> Samples:
+        return opened(X) if self.gaps else as_samples(X)
+
+    def readable(self, x: Samples) -> Samples:
+        """The samples, objects as a column of labels."""
+        x = _as_table(x) if isinstance(x, Objects) else x
+        return x if self.gaps else x.complete()
+
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        a, b = coded(x, z)
+        read = self.readable(x)
+        a, b = coded(read, read if x is z else self.readable(z))
         self.check_widths(a, b)
         for side in (a, b)[: 1 if a is b else 2]:
             if isinstance(side, Vectors) and side.dtype == np.float64 and _merged(side.array):
@@ -186,7 +201,7 @@ def _as_table(x: Samples) -> Table:
     if isinstance(x, Objects):
         column = np.empty(len(x), dtype=object)
         column[:] = x.items
-        return Table((column,), None)
+        return Table((marked(column),), None)
     X = vectors(x).dense()
     return Table(tuple(X[:, i] for i in range(X.shape[1])), None)
 
@@ -195,12 +210,29 @@ def _as_table(x: Samples) -> Table:
 class Categorical(Matching, Unit):
     """The share of columns in which two samples agree: k(x, z) = mean of [x_i = z_i]
 
-    The entries may be numbers or labels; usually picked from a table with ``Categorical().on("column")``.
+    The entries may be numbers or labels; usually picked from a table with ``Categorical().on("column")``. With
+    ``missing="level"`` a missing value (None, NaN, NaT, NA) is a label like others, the same for all; else an error.
 
     >>> Categorical()([["red", "small"], ["red", "large"]])
     array([[1. , 0.5],
            [0.5, 1. ]])
+    >>> Categorical(missing="level")([["red"], [None], [None]])
+    array([[1., 0., 0.],
+           [0., 1., 1.],
+           [0., 1., 1.]])
     """
+
+    missing: Literal["error", "level"] = "error"
+
+    def __post_init__(self) -> None:
+        if self.missing not in ("error", "level"):
+            raise ValueError(
+                f'missing values are an "error" for Categorical, or a "level" of their own, not {self.missing!r}'
+            )
+
+    @property
+    def gaps(self) -> bool:
+        return self.missing == "level"
 
     @property
     def validity(self) -> Validity:

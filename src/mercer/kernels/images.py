@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
-from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.base import Kernel, Validity, instance
 from mercer.kernels.histograms import Intersection
 from mercer.kernels.leaf import integer, vectors
 from mercer.kernels.pairs import BLOCK_BYTES, Combined, FunctionPairs, Pairs, Rows, step
@@ -32,7 +32,7 @@ class OfBase(Kernel):
         return (self.base,)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Kernel):
+        if not isinstance(instance(self.base), Kernel):
             raise TypeError(f"the base of {type(self).__name__} is a kernel, not {self.base!r}")
 
 

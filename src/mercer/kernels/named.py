@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, instance
 from mercer.kernels.distances import Chi2Distance, Exponential, NegativeDistance
 from mercer.kernels.given import Custom, Precomputed
 from mercer.kernels.leaf import positive
@@ -40,6 +40,7 @@ def named_kernel(
     >>> named_kernel("rbf", columns=4)
     Gaussian(gamma=0.25)
     """
+    instance(kernel)
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, Map):

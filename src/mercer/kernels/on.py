@@ -17,6 +17,7 @@ from mercer.kernels.collapse import Collapsed
 from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array
+from mercer.samples.door import opened
 
 
 class Through(OfOne):
@@ -58,6 +59,10 @@ class OnColumns(Through):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", checked_columns(self.columns))
+
+    def samples(self, X: Any) -> Samples:
+        """Whatever is missing in other columns, nobody reads; the kernel of these refuses what it cannot read."""
+        return opened(X)
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return x.seen_by(child, self.columns)

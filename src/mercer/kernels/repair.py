@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mercer._native import Pair
 from mercer.kernels.algebra import OfOne
-from mercer.kernels.base import Kernel, Validity
+from mercer.kernels.base import Kernel, Validity, instance
 from mercer.kernels.histograms import Delta
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs
@@ -37,7 +37,7 @@ def repair(k: Kernel, how: How = "clip") -> Kernel:
     >>> k.validity
     'psd'
     """
-    if not isinstance(k, Kernel):
+    if not isinstance(instance(k), Kernel):
         raise TypeError(f"repair takes a kernel but got a {type(k).__name__}")
     if how not in ("clip", "flip", "shift"):
         raise ValueError(f'repair knows "clip", "flip" and "shift", not {how!r}')

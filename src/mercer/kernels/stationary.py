@@ -19,6 +19,7 @@ from mercer.kernels.pairs import FunctionPairs, Pairs, Step, step
 from mercer.kernels.vectors import resolved_gamma
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
+from mercer.shown import too_many
 
 #: ``resolve`` estimates medians from at most this many samples.
 MEDIAN_SAMPLES = 2000
@@ -102,6 +103,8 @@ class Gaussian(Unit):
 
     def __repr__(self) -> str:
         if isinstance(self.sigma, tuple):
+            if too_many(len(self.sigma)):
+                return f"Gaussian(sigma=<{len(self.sigma)} numbers>)"
             return f"Gaussian(sigma=({', '.join(number(s) for s in self.sigma)},))"
         return super().__repr__()
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._native import Op, Pair
-from mercer.kernels.base import Kernel, Validity, number
+from mercer.kernels.base import Kernel, Validity, instance, number
 from mercer.kernels.collapse import Collapsed, mapped
 from mercer.kernels.leaf import InnerProduct, VectorKernel, finite, integer, vectors
 from mercer.kernels.maps import Map, homogeneous, monomials
 from mercer.kernels.pairs import Step, step
 from mercer.samples import Features, Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
+from mercer.shown import too_many
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +124,8 @@ class PowerSeries(VectorKernel):
         return np.hstack([np.sqrt(a) * homogeneous(X, j) for j, a in terms])
 
     def __repr__(self) -> str:
+        if too_many(len(self.coefficients)):
+            return f"PowerSeries(<{len(self.coefficients)} numbers>)"
         inside = ", ".join(number(a) for a in self.coefficients)
         return f"PowerSeries(({inside}{',' if len(self.coefficients) == 1 else ''}))"
 
@@ -205,7 +208,7 @@ class FeatureMap(InnerProduct):
     phi: Any
 
     def __post_init__(self) -> None:
-        if not callable(self.phi):
+        if not callable(instance(self.phi, "map")):
             raise TypeError(f"FeatureMap takes a function of an array of samples but got a {type(self.phi).__name__}")
 
     @property

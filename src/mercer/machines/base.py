@@ -18,9 +18,11 @@ from sklearn.utils.validation import validate_data
 
 from mercer.caller import warn_caller as warn_caller  # the machines take it from here
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
+from mercer.kernels.base import instance
 from mercer.machines.refit import Refittable
 from mercer.problem import Vector
 from mercer.samples import Samples, as_samples
+from mercer.samples.door import in_memory
 from mercer.samples.kinds import refuse_objects
 from mercer.samples.nested import portable
 from mercer.solvers.certificate import Witness
@@ -37,7 +39,17 @@ PLAIN = {bool, int, float, str, type(None)}
 class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
     """An estimator with a ``kernel`` parameter: a name, a function, or a Kernel.
 
-    Kernels are immutable, yet ``set_params(kernel__sigma=2.0)`` works: the machine rebuilds its kernel.
+    Kernels are immutable, yet ``set_params(kernel__sigma=2.0)`` works: the machine rebuilds its kernel. Parts of a sum
+    or product are numbered, the operand of any other operation is its ``inner``:
+
+    >>> from mercer import SVC
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> machine = SVC(kernel=Gaussian(1).normalized().on("age") + 2 * Linear())
+    >>> [name for name in sorted(machine.get_params()) if name.startswith("kernel__0")]
+    ['kernel__0', 'kernel__0__columns', 'kernel__0__inner', 'kernel__0__inner__inner',
+     'kernel__0__inner__inner__gamma', 'kernel__0__inner__inner__sigma']
+    >>> machine.set_params(kernel__0__inner__inner__sigma=3, kernel__1__factor=0.5).kernel
+    Gaussian(sigma=3).normalized().on('age') + 0.5 * Linear()
     """
 
     kernel: Any
@@ -54,6 +66,7 @@ class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
         if all(type(value) in PLAIN for value in values):
             self._accept(*values)
         else:
+            instance(self.kernel)
             super()._validate_params()
 
     @classmethod
@@ -101,6 +114,7 @@ class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
             return samples
         plain = self._plain(X, reset)
         if plain is None:
+            X = in_memory(X)
             try:
                 return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
             except OverflowError:
@@ -331,6 +345,8 @@ def with_parameter(kernel: Kernel, name: str, value: Any) -> Kernel:
     fields = _fields(kernel)
     if own not in fields:
         raise ValueError(f"{kernel!r} has no parameter {own!r}; it has {', '.join(map(repr, fields)) or 'none'}")
+    if isinstance(fields[own], Kernel):
+        instance(value)
     changed = with_parameter(fields[own], rest, value) if rest else value
     if own.isdigit():
         children = list(kernel.children)

@@ -12,14 +12,16 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
 from mercer.machines.base import Stages, penalty_of, warn_caller
 from mercer.machines.refit import Refittable
+from mercer.machines.targets import weights_at_least_zero
 from mercer.problem import Vector
 from mercer.samples import Features, Vectors
+from mercer.samples.door import in_memory
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.least_squares import Design
 
@@ -152,11 +154,11 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
         stages = Stages(self, context)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = validate_data(self, in_memory(X), in_memory(y, "y"), dtype=np.float64, multi_output=True, y_numeric=True)
         targets = np.asarray(y, dtype=np.float64)
         weight = np.ones(len(X))
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = weights_at_least_zero(sample_weight, X)
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
         kernel = FeatureMap(PolynomialBasis(3) if self.basis is None else self.basis).resolve_own(Vectors(X[kept]))
         stages.begin(f"basis functions of {len(kept)} rows")
@@ -198,7 +200,7 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
     def predict(self, X: Any) -> Any:
         """The values of the fitted function at X."""
         check_is_fitted(self)
-        return self.expansion_(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.expansion_(validate_data(self, in_memory(X), dtype=np.float64, reset=False))
 
     @available_if(_is_linear)  # type: ignore[untyped-decorator]
     def smoother(self, X: Any) -> Smoother:
@@ -213,7 +215,7 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
                 f"alpha={self.alpha!r} has a penalty for each target, and so each has a smoother of its own; fit one "
                 "target at a time to see it"
             )
-        features = self.expansion_.kernel.features(validate_data(self, X, dtype=np.float64, reset=False))
+        features = self.expansion_.kernel.features(validate_data(self, in_memory(X), dtype=np.float64, reset=False))
         weights = np.zeros((len(features), self._rows))
         weights[:, self._kept] = self._design.smoother(features, self._alpha)
         return Smoother(weights, self._design.trace(self._alpha))

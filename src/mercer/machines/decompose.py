@@ -33,6 +33,7 @@ from mercer.machines.base import (
 )
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.solvers import Certificate, Witness
 from mercer.solvers.convexity import along, by_construction, of_some_rows, refuted, rounding
 from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
@@ -421,7 +422,7 @@ class KernelPCA(Decomposition):
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
                 "transform is not available: without it, it is for Gaussian kernels of dense vectors only"
             )
-        T = check_array(X, dtype=np.float64)
+        T = check_array(in_memory(X), dtype=np.float64)
         out = np.empty((len(T), self.n_features_in_))
         own, samples = self._own(), self.expansion_.samples
         for some in chunks(len(T), 24 * len(samples)):

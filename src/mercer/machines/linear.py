@@ -10,10 +10,11 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import sklearn.svm
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC as ScikitLinearSVC  # kept: users put ours in the places of these
+from sklearn.svm import LinearSVR as ScikitLinearSVR
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -28,6 +29,7 @@ from mercer.machines.refit import Refittable
 from mercer.machines.targets import positive_weights
 from mercer.problem import Vector
 from mercer.samples import as_samples
+from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
@@ -92,7 +94,7 @@ class LinearMachine(Refittable, CallbackSupportMixin):  # type: ignore[misc]
         return Expansion(Linear(), as_samples(weights), coefficients, bias[0] if len(weights) == 1 else bias)
 
 
-class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
+class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
     """Linear support vector classification, for many rows or many columns.
 
     Minimises ``1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w'x_i + b))`` or the same with the loss squared, one class against
@@ -167,7 +169,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **sklearn.svm.LinearSVC._parameter_constraints,
+        **ScikitLinearSVC._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
     }
 
@@ -196,6 +198,10 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         solver = _solver(self, squared, context)
         self._solve(lambda: solver.classify(X, label, cost, outputs, squared=squared))
 
+    def decision_function(self, X: Any) -> Any:
+        """The values w'x + b: positive for the second of two classes; of more, one column per class."""
+        return super().decision_function(in_memory(X))
+
     def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
         if np.isinf(self.C):
@@ -207,7 +213,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         if len(left := np.unique(y)) < len(classes):
             raise lost_classes(classes, np.searchsorted(classes, left))
         seed = 0 if self.random_state is None else self.random_state
-        peer = sklearn.svm.LinearSVC(**self.get_params() | {"random_state": seed})
+        peer = ScikitLinearSVC(**self.get_params() | {"random_state": seed})
         interruptible(lambda: peer.fit(X, y, weight))  # Ctrl-C leaves nothing of it
         self.coef_, self.intercept_, self.classes_, self.n_iter_ = (
             peer.coef_,
@@ -247,7 +253,7 @@ class LinearSVC(LinearMachine, sklearn.svm.LinearSVC):  # type: ignore[misc]
         return float(0.5 * (np.sum(coef**2) + last) + cost @ (f.max(axis=1) - right))
 
 
-class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
+class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
     """Linear support vector regression, for many rows or many columns.
 
     Minimises ``1/2 |w|^2 + sum_i C_i max(0, |y_i - w'x_i - b| - epsilon)`` or the same with the loss squared. The
@@ -306,7 +312,7 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **sklearn.svm.LinearSVR._parameter_constraints,
+        **ScikitLinearSVR._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
@@ -325,8 +331,13 @@ class LinearSVR(LinearMachine, sklearn.svm.LinearSVR):  # type: ignore[misc]
         super()._keep(solution)
         self.coef_ = solution.weights[0]
 
+    def predict(self, X: Any) -> Any:
+        """The values w'x + b."""
+        return super().predict(in_memory(X))
+
 
 def _validated(machine: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    X, y = in_memory(X), in_memory(y, "y")
     X, y = validate_data(machine, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
     return X, y
 

@@ -11,15 +11,17 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, precise, tell, warn_caller, warn_of_kernel, warn_of_zeros
+from mercer.machines.targets import weights_at_least_zero
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.solvers import SolverInterrupted, lms
 from mercer.solvers.lms import Descent, Target
 from mercer.solvers.pace import how_many, landmarks
@@ -87,13 +89,13 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
         X = self._validated(X, reset=True)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = check_array(in_memory(y, "y"), ensure_2d=False, dtype=np.float64, input_name="y")
         kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
         samples = kernel.samples(X)
         check_consistent_length(y, range(len(samples)))
         weight = np.ones(len(samples))
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            weight = weights_at_least_zero(sample_weight, y)
         random = check_random_state(0 if self.random_state is None else self.random_state)
         held = self._held(np.flatnonzero(weight), random) if self.early_stopping else None
         if held is not None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
@@ -29,6 +29,7 @@ from mercer.machines.base import Stages
 from mercer.machines.refit import Refittable
 from mercer.problem import Vector, squared
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.solvers import Cholesky
 from mercer.solvers.lapack import factorize, inverse_by
 
@@ -45,7 +46,13 @@ KERNEL = Gaussian(1.0)
 FLOOR = 1e-3
 
 
-class MahalanobisLearner(Refittable, CallbackSupportMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MahalanobisLearner(
+    Refittable,
+    CallbackSupportMixin,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Learns the matrix S of a Mahalanobis distance, D^2 = (x - z)' S^-1 (x - z), from class labels.
 
     Writes S^-1 = A A' and minimises over A and alpha the squared leave-one-out errors of kernel ridge regression of the
@@ -164,7 +171,7 @@ class MahalanobisLearner(Refittable, CallbackSupportMixin, TransformerMixin, Bas
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y)
         context.call_on_fit_task_begin(estimator=self, **given)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, in_memory(X), in_memory(y, "y"), dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -215,8 +222,13 @@ class MahalanobisLearner(Refittable, CallbackSupportMixin, TransformerMixin, Bas
     def transform(self, X: Any) -> Array:
         """X A: samples whose Euclidean distances are the learnt ones."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, in_memory(X), reset=False, dtype=np.float64)
         return np.asarray(X @ self.factor_)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The number of columns of ``transform``, which ``get_feature_names_out`` names."""
+        return int(self.factor_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,6 +22,7 @@ from mercer.neighbors import Positions, search
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.solvers.convexity import by_construction, of_some_rows
 from mercer.threads import limited
 
@@ -290,7 +291,7 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbors
     """
 
     def _targets(self, y: Any) -> Array:
-        targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        targets: Array = check_array(in_memory(y, "y"), ensure_2d=False, dtype=np.float64, input_name="y")
         return targets
 
     def predict(self, X: Any) -> Array:

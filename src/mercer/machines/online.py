@@ -14,11 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer.machines.base import tell, warn_caller
 from mercer.machines.labels import checked_labels
 from mercer.machines.refit import Refittable
+from mercer.machines.targets import weights_at_least_zero
 from mercer.samples.base import Array
 from mercer.solvers.perceptron import Positions
 
@@ -98,7 +99,7 @@ class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # ty
             )
 
     def _weights(self, sample_weight: Any, codes: Positions) -> Array:
-        weight = _check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True)
+        weight = weights_at_least_zero(sample_weight, codes)
         return np.asarray(weight)
 
     def _epochs(self, rows: int, learn: Callable[[Positions], Positions], context: Any) -> None:

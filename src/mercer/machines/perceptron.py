@@ -18,6 +18,7 @@ from mercer.machines.online import OnlineClassifier
 from mercer.machines.training import vectors
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Witness
 from mercer.solvers.perceptron import Lesson, Positions, Support, Weights, largest
 
@@ -117,8 +118,10 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         return int(mistakes.sum())
 
     def _vectors(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"], order="C")
-        return vectors(X)
+        own = in_memory(X)
+        return vectors(
+            validate_data(self, own, reset=reset, accept_sparse="csr", dtype=["float64", "float32"], order="C")
+        )
 
     def _keep(self, learner: Weights, lesson: Lesson) -> None:
         self.coef_ = learner.weights[:, :-1].copy()

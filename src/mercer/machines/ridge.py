@@ -10,15 +10,17 @@ from scipy import stats
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, Stages, penalty_of, precise, warn_of_kernel, warn_of_zeros
+from mercer.machines.targets import weights_at_least_zero
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
+from mercer.samples.door import in_memory
 from mercer.solvers import Cholesky
 from mercer.solvers.cholesky import Factored, System
 from mercer.solvers.posterior import Posterior
@@ -65,13 +67,13 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         context.call_on_fit_task_begin(estimator=self, **given)
         stages = Stages(self, context)
         checked = self._validated(X, reset=True)
-        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        targets = check_array(in_memory(y, "y"), ensure_2d=False, dtype=np.float64, input_name="y")
         kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
         samples = kernel.samples(checked)
         check_consistent_length(targets, range(len(samples)))
         weight = np.ones(len(samples))
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, targets, dtype=np.float64, ensure_non_negative=True)
+            weight = weights_at_least_zero(sample_weight, targets)
         weight = np.where(weight < LEAST_WEIGHT * weight.max(initial=0.0), 0, weight)
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
         some = samples.take(kept)  # a copy: the user may change X later

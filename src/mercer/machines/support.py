@@ -44,6 +44,7 @@ from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.solvers import QP, SMO, Progress, Solution, SolverInterrupted
 from mercer.threads import limited
 
@@ -188,8 +189,9 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         kernel, samples = self._opened(X)
         n = len(samples)
         target = self._targets(y, n)
-        none = np.asarray(sample_weight).size == 0  # which scikit-learn takes for no weights
-        weight = positive_weights(None if none else sample_weight, n)
+        given = in_memory(sample_weight, "sample_weight")
+        none = np.asarray(given).size == 0  # which scikit-learn takes for no weights
+        weight = positive_weights(None if none else given, n)
         place = self._arranged(target, weight)
         dropped = len(place) < n and (kernel.pending or kernel.by_call)
         resolved = kernel.resolve(samples.take(np.sort(place)) if dropped else samples)
@@ -202,7 +204,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         if isinstance(self.kernel, Kernel):
             return self.kernel, self.kernel.samples(self._validated(X, reset=True))
         if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
-            self._function, self._X_fit = self.kernel, X
+            self._function, self._X_fit = self.kernel, in_memory(X)
             known = Similarities(self._matrix(X, _num_samples(X)))
             if not known.symmetric:
                 raise ValueError("the kernel function must be symmetric, but f(X, X) and its transpose differ")
@@ -243,7 +245,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         if not hasattr(self, "_expansion"):
             check_is_fitted(self)
         if self._function is not None:
-            return Similarities(self._matrix(X, self.shape_fit_[0]))
+            return Similarities(self._matrix(in_memory(X), self.shape_fit_[0]))
         if isinstance(self.kernel, Kernel):
             return self.kernel_.samples(self._validated(X, reset=False))
         X = self._validated(X, reset=False)

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
 from mercer.machines.base import warn_caller
 from mercer.problem import Vector
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 
 
 def column(y: Any) -> Array:
     """Targets as a one-dimensional array; where they are one, scikit-learn's check, 0.1 ms long, has nothing to say."""
     plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "fiubU"
-    return y if plain else np.asarray(column_or_1d(y, warn=True))
+    return y if plain else np.asarray(column_or_1d(in_memory(y, "y"), warn=True))
 
 
 def one_each(target: Array, samples: int) -> Array:
@@ -53,7 +55,7 @@ def positive_weights(sample_weight: Any, n: int) -> Vector:
     """One weight per sample. Those that are not positive drop their sample, negative ones with a warning."""
     if sample_weight is None:
         return np.ones(n)
-    weight = np.asarray(spread(sample_weight, n), dtype=np.float64)
+    weight = np.asarray(spread(in_memory(sample_weight, "sample_weight"), n), dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(
             f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples; each sample needs one weight"
@@ -68,3 +70,13 @@ def positive_weights(sample_weight: Any, n: int) -> Vector:
             UserWarning,
         )
     return weight
+
+
+def weights_at_least_zero(sample_weight: Any, samples: Any) -> Vector:
+    """One weight per sample, by scikit-learn's check; a negative one is refused.
+
+    >>> weights_at_least_zero(None, np.zeros(2))
+    array([1., 1.])
+    """
+    weight = in_memory(sample_weight, "sample_weight")
+    return np.asarray(_check_sample_weight(weight, samples, dtype=np.float64, ensure_non_negative=True))

@@ -41,6 +41,10 @@ class Samples(ABC):
     def fingerprint(self) -> Hashable:
         """A value that two sets of samples share exactly when their contents are equal."""
 
+    def complete(self) -> Samples:
+        """These samples, if nothing is missing in them."""
+        return self
+
     @property
     def width(self) -> int | None:
         """The number of columns, where there are any."""

@@ -13,7 +13,7 @@ from mercer.samples.base import Array, Samples
 from mercer.samples.kinds import is_networkx, is_nltk
 from mercer.samples.objects import Objects
 from mercer.samples.sparse import SparseVectors
-from mercer.samples.table import Table
+from mercer.samples.table import Table, contains, marked
 from mercer.samples.vectors import Vectors
 
 #: The types of SciPy's indices.
@@ -33,12 +33,25 @@ def as_samples(X: Any) -> Samples:
     ValueError: expected a 2-D array with one row per sample but got a 1-D array of shape (2,). Reshape your data with \
 X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sample
     """
+    return opened(X).complete()
+
+
+def opened(X: Any) -> Samples:
+    """The same, but entries may be missing or infinite: for kernels of some columns, which refuse them where they read.
+
+    >>> opened([[1.0, float("nan")]]).select(0).dense()
+    array([[1.]])
+    """
     if isinstance(X, Samples):
         return X
+    if type(X) is np.ndarray:
+        return _sequence(as_numpy(X))
     if sp.issparse(X):
         return _sparse(X)
+    if has_graph(X):
+        raise not_in_memory(X, "X")
     try:
-        frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+        frame = nw.from_native(X, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:
         names = getattr(X, "column_names", X.columns)  # of Arrow, or of pandas
         raise ValueError(
@@ -49,27 +62,67 @@ X.reshape(-1, 1) for samples of one number, or X.reshape(1, -1) for a single sam
         if frame.shape[1] == 0 or frame.shape[0] == 0:
             raise ValueError(f"expected at least one row and one column but got a data frame of shape {frame.shape}")
         names = tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
-        return from_columns(tuple(_column(frame, name) for name in frame.columns), names)
-    if isinstance(frame, nw.Series):
-        X = frame.to_numpy()
-    X = as_numpy(X)
+        return from_columns(tuple(_values(frame.get_column(name)) for name in frame.columns), names)
+    if isinstance(frame, nw.LazyFrame):
+        raise not_in_memory(X, "X")
+    X = _values(frame) if isinstance(frame, nw.Series) else as_numpy(X)
     if isinstance(X, (set, dict)) or (hasattr(X, "__iter__") and not hasattr(X, "__len__")):
         raise TypeError(f"expected an array, a data frame or a list of samples but got a {type(X).__name__}")
     return _sequence(X)
 
 
+def in_memory(X: Any, name: str = "X") -> Any:
+    """What the user gave, unless it is lazy: to read that would be to compute it in silence.
+
+    >>> in_memory([1.0])
+    [1.0]
+    """
+    if type(X) in (np.ndarray, list, type(None)):
+        return X
+    if has_graph(X) or isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.LazyFrame):
+        raise not_in_memory(X, name)
+    return X
+
+
+def has_graph(X: Any) -> bool:
+    """Whether it is a collection of Dask's protocol: tasks in place of values."""
+    graph = getattr(X, "__dask_graph__", None)
+    if not callable(graph) or isinstance(X, type):
+        return False
+    return _library(X) == "dask" or graph() is not None  # of xarray's arrays it is None where they hold values
+
+
+def not_in_memory(X: Any, name: str) -> TypeError:
+    """What to call on something lazy."""
+    known = [f".{call}()" for call in ("compute", "collect", "execute") if hasattr(type(X), call)]
+    remedy = f"call {known[0]} first" if known else "bring it into memory first"
+    return TypeError(
+        f"{name} is a {type(X).__name__} of {_library(X)}, which is lazy: its values are not in memory, where kernels "
+        f"read them; {remedy}, of a part if the whole is too large"
+    )
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]
+
+
 def as_numpy(X: Any) -> Any:
     """Arrow's arrays, which narwhals takes in chunks only, and NumPy's own texts as arrays of objects or numbers."""
-    if type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "to_numpy"):
+    if _library(X) == "pyarrow" and hasattr(X, "to_numpy"):
         X = X.to_numpy(zero_copy_only=False)
     return X.astype(object) if isinstance(X, np.ndarray) and X.dtype.kind == "T" else X
 
 
-def _column(frame: Any, name: str) -> Array:
-    column = frame.get_column(name)
-    if column.null_count():
-        raise ValueError(f"column {name!r} has {column.null_count()} missing values; fill or drop them first")
-    return np.asarray(as_numpy(column.to_numpy()))
+def _values(column: Any) -> Array:
+    """The values of a column; those that are missing as NaN, NaT, or among objects None."""
+    values = np.asarray(as_numpy(column.to_numpy()))
+    if not column.null_count() or column.dtype.is_float() or values.dtype.kind in "mM":
+        return values
+    if column.dtype.is_integer():  # as floats, large ones are no longer told apart
+        values = np.fromiter(column.to_list(), dtype=object, count=len(column))
+    values = values.astype(object)
+    values[np.asarray(column.is_null().to_list())] = None
+    return values
 
 
 def _sequence(X: Any) -> Samples:
@@ -87,6 +140,8 @@ def _sequence(X: Any) -> Samples:
         except ValueError:  # ragged
             array = np.empty(len(X), dtype=object)
             array[:] = list(X)
+        if array.ndim == 2 and array.dtype.kind in "US":  # numbers beside text stay numbers
+            array = np.asarray(X, dtype=object)
     if array.ndim == 0:
         raise TypeError(f"expected a 2-D array with one row per sample but got a single {type(X).__name__}")
     if array.shape[0] == 0:
@@ -94,10 +149,10 @@ def _sequence(X: Any) -> Samples:
             f"found 0 sample(s) (shape={array.shape}) while a minimum of 1 is required; the {type(X).__name__} is empty"
         )
     if array.dtype.kind in "USO" and array.ndim == 2:
-        return from_columns(tuple(array[:, i] for i in range(array.shape[1])), None)
+        return from_columns(tuple(marked(array[:, i]) for i in range(array.shape[1])), None)
     if array.dtype.kind in "USO" and not _numbers(array):
         return Objects(list(X))
-    return numeric(array, None)
+    return _of_numbers(array, None)
 
 
 def _whole(items: Sequence[Any]) -> bool:
@@ -122,19 +177,28 @@ def _numbers(array: Array, where: str = "") -> bool:
 
 
 def from_columns(columns: tuple[Array, ...], names: tuple[str, ...] | None) -> Samples:
-    """Vectors if every column holds numbers, else a table."""
+    """Vectors if every column holds numbers, all of them finite, else a table."""
     if all(
         column.dtype.kind in "fiub" or _numbers(column, f", in column {names[i] if names else i!r}")
         for i, column in enumerate(columns)
     ):
         kinds = {column.dtype for column in columns}
         dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
-        return numeric(np.stack([column.astype(dtype) for column in columns], axis=1), names)
+        return _of_numbers(np.stack([column.astype(dtype) for column in columns], axis=1), names)
     return Table(columns, names)
 
 
 def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
     """Checked vectors from an array that ought to hold numbers."""
+    samples = _of_numbers(array, names)
+    if isinstance(samples, Table):
+        samples.complete()  # which it is not
+    assert isinstance(samples, Vectors)
+    return samples
+
+
+def _of_numbers(array: Array, names: tuple[str, ...] | None) -> Vectors | Table:
+    """Vectors, or if an entry is not finite, a table of the columns: some of them may be all that is read."""
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: expected real numbers; use .real, .imag or abs first")
     if array.dtype.kind not in "fiubO":
@@ -159,29 +223,9 @@ def numeric(array: Array, names: tuple[str, ...] | None) -> Vectors:
         array = array.copy()
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum()  # of all entries: NaN or infinite if one of them is, and rarely otherwise
-    if not np.isfinite(total):
-        _refuse_infinite(array, names)
+    if not np.isfinite(total) and not np.isfinite(array).all():
+        return Table(tuple(array.T), names)
     return Vectors(array, names)
-
-
-def _refuse_infinite(array: Array, names: tuple[str, ...] | None) -> None:
-    bad = ~np.isfinite(array)
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        raise ValueError(
-            f"{contains(array[i, j])} The first of {bad.sum()} such entries is at row {i}, "
-            f"column {repr(names[j]) if names else j}; impute or drop them first"
-        )
-
-
-def contains(value: Any) -> str:
-    """What scikit-learn says of an entry that is not finite.
-
-    >>> contains(np.float32(np.inf))
-    "Input X contains infinity or a value too large for dtype('float32')."
-    """
-    what = "NaN" if np.isnan(value) else f"infinity or a value too large for {value.dtype!r}"
-    return f"Input X contains {what}."
 
 
 def _sparse(X: Any) -> SparseVectors:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.samples.base import Array, Samples
-from mercer.samples.door import as_numpy, as_samples
+from mercer.samples.door import as_numpy, as_samples, in_memory
 from mercer.samples.kinds import COMPARED, compared, is_networkx, is_nltk, kind_of
 from mercer.samples.objects import Objects
 from mercer.samples.table import Table
@@ -101,7 +101,7 @@ class Sample:
 
 def items_of(X: Any, what: str) -> Sequence[Any]:
     """The objects in what a user gave: a list, an array or a column of objects."""
-    X = as_numpy(X)
+    X = as_numpy(in_memory(X))
     if hasattr(X, "columns") and not isinstance(X, Samples):
         X = as_samples(X)
     if isinstance(X, Objects):
@@ -111,7 +111,7 @@ def items_of(X: Any, what: str) -> Sequence[Any]:
             raise ValueError(
                 f'{what} are expected in one column, but the table has {X.width}; pick one with .on("column")'
             )
-        X = X.columns[0]
+        X = X.complete().columns[0]
     if isinstance(X, Samples):
         raise TypeError(f"expected {what} but got {X.kind}; {compared(X.kind)}")
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:

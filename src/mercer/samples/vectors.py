@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.memory import taken
 from mercer.samples.base import Array, Columns, Samples, positions, squared_deviations
+from mercer.samples.table import Table
 
 
 class Vectors(Samples):
@@ -51,6 +52,8 @@ class Vectors(Samples):
     def joined(self, other: Samples) -> Samples:
         if isinstance(other, Vectors) and other.width == self.width:
             return Vectors(np.concatenate([self.array, other.array]), self.names)
+        if isinstance(other, Table):
+            return Table(tuple(self.array.T), self.names).joined(other)
         return super().joined(other)
 
     def select(self, columns: Columns) -> Vectors:

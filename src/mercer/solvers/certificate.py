@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer import _native
 from mercer.problem import Problem, Vector
+from mercer.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ WIDE = 0.01
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """How good a solution is, for one problem.
 
     For a positive semi-definite K, ``dual <= optimum <= primal``, so ``gap`` bounds the error of the objective.

@@ -18,6 +18,7 @@ from mercer.kernels.leaf import integer
 from mercer.kernels.pairs import chunks
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.shown import Shown
 from mercer.validity.spectrum import (
     DENSE_SAMPLES,
     Float,
@@ -33,7 +34,7 @@ MOST_EXACT = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class MercerExpansion:
+class MercerExpansion(Shown):
     """k(x, z) = sum_j alpha_j phi_j(x) phi_j(z), cut off after some terms; made by ``mercer_expansion``.
 
     >>> import numpy as np
@@ -52,6 +53,13 @@ class MercerExpansion:
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
+
+    def __str__(self) -> str:
+        last = f" ... {self.eigenvalues[-1]:.4g}" if len(self) > 1 else ""
+        return (
+            f"k(x, z) = sum of {len(self)} alpha_j phi_j(x) phi_j(z) from {len(self.samples)} {self.samples.kind}, "
+            f"alpha {self.eigenvalues[0]:.4g}{last}, k = {self.kernel}"
+        )
 
     def eigenfunctions(self, Z: Any) -> Array:
         """phi_j(z) = sqrt(n) / l_j  k(z, X) u_j: one row per sample of Z, one column per eigenfunction."""
@@ -114,7 +122,7 @@ def mercer_expansion(k: Kernel, X: Any, m: int) -> MercerExpansion:
 
 
 @dataclass(frozen=True, eq=False)
-class EmpiricalMap:
+class EmpiricalMap(Shown):
     """phi(z) = k(z, X) U diag(l)^(-1/2), a function of samples made by ``empirical_map``.
 
     >>> from mercer.kernels import Linear
@@ -129,6 +137,10 @@ class EmpiricalMap:
     #: phi at the samples: R = U diag(l)^(1/2), with RR' = K.
     R: Float = field(repr=False)
     factor: Float = field(repr=False)
+
+    def __str__(self) -> str:
+        n, columns = self.R.shape
+        return f"phi(z) = k(z, X) U diag(l)^(-1/2): {columns} features, X of {n} {self.samples.kind}, k = {self.kernel}"
 
     def __call__(self, Z: Any) -> Array:
         """phi of new samples, one row each."""

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.kernels.base import Kernel
 from mercer.kernels.leaf import integer
 from mercer.samples.base import Array
+from mercer.shown import Shown
 from mercer.validity.spectrum import (
     DENSE_SAMPLES,
     Float,
@@ -28,7 +29,7 @@ NODES = (200, 40, 12)
 
 
 @dataclass(frozen=True, eq=False)
-class IntegralCondition:
+class IntegralCondition(Shown):
     """What ``integral_condition`` found; ``print`` it.
 
     >>> from mercer.kernels import Linear

@@ -14,6 +14,7 @@ import numpy as np
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.samples import Samples, SparseVectors, Vectors
+from mercer.shown import Shown
 from mercer.solvers.lanczos import LANCZOS_STEPS
 from mercer.validity.columns import others_matter, related
 from mercer.validity.spectrum import (
@@ -37,7 +38,7 @@ MOST_COLUMNS = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class KernelReport:
+class KernelReport(Shown):
     """What ``check_kernel`` found; ``print`` it. Of K not symmetric, the spectrum is that of (K + K')/2.
 
     >>> from mercer.kernels import Linear
@@ -118,7 +119,7 @@ class KernelReport:
 
     def __str__(self) -> str:
         """At most 12 lines: the kernel, up to seven findings, and up to four notes."""
-        name = repr(self.kernel)
+        name = str(self.kernel)
         name = name if len(name) <= 72 else name[:69] + "..."
         spectrum = f"{self.smallest_eigenvalue:.3g} to {self.largest_eigenvalue:.3g}"
         if self.spectrum_samples > self.dense_samples:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from mercer.gram import Gram
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, instance
 from mercer.kernels.pairs import chunks
 from mercer.samples import Samples
 from mercer.samples.base import Array
@@ -65,6 +65,7 @@ def cached_product(gram: Gram, v: Array) -> Array:
 
 def checked_kernel(k: Any) -> Kernel:
     """k, if it is a kernel."""
+    instance(k)
     if isinstance(k, Kernel):
         return k
     if callable(k):
