@@ -80,7 +80,7 @@ class Kernel:
 
     @property
     def validity(self) -> Validity:
-        """``"psd"`` (by construction), ``"cpd"`` (conditionally), ``"indefinite"`` or ``"unknown"``."""
+        """``"psd"`` (by construction), ``"cpd"`` (conditionally), ``"indefinite"`` (in general) or ``"unknown"``."""
         return "unknown"
 
     @property
@@ -128,6 +128,10 @@ class Kernel:
         None where there is none, or where comparing with z is cheaper; see ``mercer.kernels.collapse``.
         """
         return None
+
+    def alike_in(self, columns: int) -> Kernel:
+        """A kernel that is PSD where this is on samples of so many columns, and of which more may be known."""
+        return self.rebuild(tuple(child.alike_in(columns) for child in self.children))
 
     def resolve_own(self, x: Samples) -> Kernel:
         """This kernel, whose children are resolved, with its own data-dependent parameters found from x."""

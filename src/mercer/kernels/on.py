@@ -22,12 +22,11 @@ from mercer.samples.base import Array
 class Through(OfOne):
     """The kernel of something made of the samples; a subclass says what in ``seen_by``."""
 
-    @property
-    def validity(self) -> Validity:
-        return self.inner.validity
-
     def samples(self, X: Any) -> Samples:
         return as_samples(X)
+
+    def alike_in(self, columns: int) -> Kernel:
+        return self  # what the inner kernel sees has columns of its own
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         seen = self.seen_by(self.inner, x)
@@ -58,6 +57,13 @@ class OnColumns(Through):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", checked_columns(self.columns))
+
+    @property
+    def validity(self) -> Validity:
+        """That of the inner kernel; of few columns more may be known than in general."""
+        if self.inner.validity == "psd":
+            return "psd"
+        return self.inner.alike_in(len(set(self.columns)) if isinstance(self.columns, tuple) else 1).validity
 
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return x.seen_by(child, self.columns)
@@ -99,6 +105,12 @@ class OnMap(Through):
 
     inner: Kernel
     map: Any
+
+    @property
+    def validity(self) -> Validity:
+        """That of the inner kernel, but that it is indefinite need not show on what the map gives."""
+        known = self.inner.validity
+        return "unknown" if known == "indefinite" else known
 
     def samples(self, X: Any) -> Samples:
         door = getattr(self.map, "samples", as_samples)  # a map of objects may have a door of its own

@@ -67,7 +67,7 @@ class Polynomial(VectorKernel):
     def validity(self) -> Validity:
         if self.degree == 0 or (self.c >= 0 and self.gamma >= 0):
             return "psd"
-        if self.degree % 2 == 0 and 0 in (self.c, self.gamma):  # then the sign of the other does not matter
+        if self.degree % 2 == 0 and self.c * self.gamma >= 0:  # then that of -c and -gamma is the same kernel
             return "psd"
         return "indefinite"
 
@@ -169,6 +169,8 @@ class Sigmoid(VectorKernel):
 
     @property
     def validity(self) -> Validity:
+        if self.gamma == 0:  # a constant
+            return "psd" if self.c >= 0 else "cpd"
         return "indefinite"
 
     @property
