@@ -148,6 +148,64 @@ def test_alphabets():
     assert Mismatch(2, 1).resolve(["AB", "BC"]) == Mismatch(2, 1, alphabet=("A", "B", "C"))
 
 
+ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": BLOSUM_LETTERS}
+WITH_ALPHABETS = [
+    lambda alphabet: Spectrum(2, alphabet=alphabet),
+    lambda alphabet: Mismatch(3, 1, alphabet=alphabet),
+    lambda alphabet: GappedKmer(3, 2, alphabet=alphabet),
+    lambda alphabet: WeightedDegree(2, alphabet=alphabet),
+    lambda alphabet: Subsequence(2, 0.5, alphabet=alphabet),
+    lambda alphabet: LocalAlignment((1, -1), open=2, extend=1, alphabet=alphabet),
+]
+
+
+@pytest.mark.parametrize("make", WITH_ALPHABETS, ids=lambda make: repr(make("dna")))
+@pytest.mark.parametrize("name", ALPHABETS)
+def test_names_of_alphabets_are_read_in_any_case(make, name):
+    texts = ["".join(RNG.choice(list(ALPHABETS[name]), 12)) for _ in range(6)]
+    kernel, letters = make(name), make(ALPHABETS[name])
+    assert (kernel.diag(texts) > 0).all()
+    np.testing.assert_allclose(kernel(texts), letters(texts), rtol=1e-12)
+    for other in name.upper(), name.title():
+        assert make(other) == kernel
+        assert repr(make(other)) == repr(kernel)
+    np.testing.assert_allclose(kernel([text.lower() for text in texts], texts), kernel(texts), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", WITH_ALPHABETS, ids=lambda make: repr(make("dna")))
+def test_dna_and_rna_are_the_same_letters(make):
+    texts = ["".join(RNG.choice(list("ACGT"), 12)) for _ in range(6)]
+    copied = [text.replace("T", "U") for text in texts]
+    expected = make("dna")(texts)
+    for name in "dna", "rna":
+        for X, Z in (texts, texts), (copied, texts), (copied, copied):
+            np.testing.assert_array_equal(make(name)(X, Z), make(name)(texts, texts))
+        np.testing.assert_allclose(make(name)(texts), expected, rtol=1e-12)
+    assert make("dna") != make("rna")  # they write words differently
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda alphabet: Spectrum(3, alphabet=alphabet, reverse_complement=True),
+        lambda alphabet: Mismatch(3, 1, alphabet=alphabet, reverse_complement=True),
+        lambda alphabet: GappedKmer(4, 2, alphabet=alphabet, reverse_complement=True),
+    ],
+    ids=lambda make: repr(make("dna")),
+)
+def test_both_strands_of_rna(make):
+    texts = ["".join(RNG.choice(list("ACGU"), 15)) for _ in range(6)]
+    opposite = ["".join(dict(zip("ACGU", "UGCA", strict=True))[c] for c in reversed(text)) for text in texts]
+    kernel = make("RNA")
+    np.testing.assert_array_equal(kernel(texts), make("dna")([text.replace("U", "T") for text in texts]))
+    np.testing.assert_array_equal(kernel(opposite, texts), kernel(texts))
+
+
+def test_an_alphabet_of_the_letters_of_a_name_is_a_tuple():
+    assert Spectrum(1, alphabet=tuple("DNA"))(["DANA"]) == 1 + 4 + 1
+    assert Spectrum(1, alphabet="DNA")(["DANA"]) == 4
+
+
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -295,13 +353,14 @@ def test_local_alignment_can_be_repaired():
         (lambda: Spectrum(2, alphabet=()), "at least one letter"),
         (lambda: Spectrum(2, alphabet="AAB"), "must differ"),
         (lambda: Spectrum(2, alphabet=("AB", "BC"))(["A"]), "the letter 'B' stands twice"),
-        (lambda: Spectrum(2, reverse_complement=True), 'needs alphabet="dna"'),
+        (lambda: Spectrum(2, reverse_complement=True), 'needs alphabet="dna" or "rna"'),
         (lambda: Mismatch(3, 3), "m of Mismatch must be below k=3, not 3"),
         (lambda: GappedKmer(3, 4), "k of GappedKmer must be at most l=3, not 4"),
         (lambda: GappedKmer(30, 2, alphabet="protein")(PROTEINS), "at most 63 bits"),
         (lambda: WeightedDegree(1.5), "must be an integer"),
         (lambda: Subsequence(2, 1.1), "decay of Subsequence must be at most 1"),
         (lambda: LocalAlignment("pam"), 'are "blosum62"'),
+        (lambda: LocalAlignment(alphabet="DNA"), 'are "blosum62", with the alphabet "protein"'),
         (lambda: LocalAlignment(beta=0), "beta of LocalAlignment must be a positive"),
     ],
 )

@@ -9,22 +9,31 @@ from mercer.samples import Sequences
 
 Alphabet = str | tuple[Hashable, ...] | None
 
-#: Letters that stand together are the same. All others (N, R, X, B, gaps, ...) match nothing. In "dna", letter c pairs
-#: with letter 3 - c.
+#: Letters that stand together are the same, and the first names them. All others (N, R, X, B, gaps, ...) match nothing.
 NAMED: dict[str, tuple[str, ...]] = {
     "dna": ("Aa", "Cc", "Gg", "TtUu"),
+    "rna": ("Aa", "Cc", "Gg", "UuTt"),
     "protein": tuple(letter + letter.lower() for letter in "ACDEFGHIKLMNPQRSTVWY"),
 }
 
+#: The alphabets of which letter c pairs with letter 3 - c on the other strand.
+PAIRED = ("dna", "rna")
+
 
 def checked_alphabet(alphabet: Any) -> Alphabet:
-    """An alphabet as a value: a name, a text of letters, a tuple of letters, groups or tokens, or None."""
+    """An alphabet as a value: a name, in lower case; a text of letters; a tuple of letters, groups or tokens; or None.
+
+    >>> checked_alphabet("DNA"), checked_alphabet("ACGT"), checked_alphabet(["D", "N", "A"])
+    ('dna', 'ACGT', ('D', 'N', 'A'))
+    """
     if alphabet is None:
         return None
+    if isinstance(alphabet, str) and alphabet.lower() in NAMED:
+        return alphabet.lower()
     known: str | tuple[Hashable, ...] = alphabet if isinstance(alphabet, str) else tuple(alphabet)
     if not known:
         raise ValueError("an alphabet needs at least one letter")
-    if known not in NAMED and len(set(known)) != len(known):
+    if len(set(known)) != len(known):
         raise ValueError(f"the letters of an alphabet must differ, but those of {alphabet!r} do not")
     return known
 

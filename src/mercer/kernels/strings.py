@@ -1,9 +1,9 @@
 """Kernels of sequences by the words they share: strings, bytes or lists of tokens, counted in the native core.
 
-All of them take ``alphabet``: ``"dna"`` or ``"protein"`` (upper and lower case are the same, U is T in "dna", any other
-letter matches nothing), a text of letters, or a tuple of letters, groups of letters (``("AG", "CT")``), or tokens.
-Without it every letter is itself, also one that only one of two sequences has. A word that holds a letter outside a
-given alphabet is left out.
+All of them take ``alphabet``: ``"dna"``, ``"rna"`` or ``"protein"`` (names and letters in upper or lower case; U and T
+are one letter, any other letter matches nothing), a text of letters, or a tuple of letters, groups of letters
+(``("AG", "CT")``), or tokens. Without it every letter is itself, also one that only one of two sequences has. A word
+that holds a letter outside a given alphabet is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.alphabets import Alphabet, checked_alphabet, numbering
+from mercer.kernels.alphabets import PAIRED, Alphabet, checked_alphabet, numbering
 from mercer.kernels.base import FeaturesError, Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.leaf import integer
@@ -127,8 +127,10 @@ class WordKernel(SequenceKernel):
 
     def check_strands(self) -> None:
         object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
-        if self.reverse_complement and self.alphabet != "dna":
-            raise ValueError(f'reverse_complement=True needs alphabet="dna", whose letters pair, not {self.alphabet!r}')
+        if self.reverse_complement and self.alphabet not in PAIRED:
+            raise ValueError(
+                f'reverse_complement=True needs alphabet="dna" or "rna", whose letters pair, not {self.alphabet!r}'
+            )
 
     def counts(self, x: Sequences, like: Sequences, strangers: bool = False) -> Counts:
         """The counts of x; without an alphabet, letters are numbered as in ``like``.
@@ -210,8 +212,8 @@ class Spectrum(WordKernel):
     """The inner product of counts of words (k-mers): k(x, z) = sum over words u of k letters of n_u(x) n_u(z).
 
     n_u(x) is how often u stands in x or, with ``presence=True``, whether it does: 1 or 0. With ``min_k``, words of all
-    lengths from ``min_k`` to ``k`` count. With ``reverse_complement=True`` (DNA), the words of both strands do. Leslie,
-    Eskin, Noble, "The spectrum kernel" (2002).
+    lengths from ``min_k`` to ``k`` count. With ``reverse_complement=True`` (DNA, RNA), the words of both strands do.
+    Leslie, Eskin, Noble, "The spectrum kernel" (2002).
 
     Memory: 28 bytes per distinct word of a sequence. Words of more than 63 bits are told apart by 64 bits of hash.
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Kernel
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine
+from mercer.machines.base import KernelMachine, warn_of_zeros
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
@@ -58,6 +58,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMa
         samples = kernel.samples(X)
         self.kernel_ = kernel.resolve(samples).in_columns_of(samples)
         self._n_features_out = self.kernel_.features(samples.take(np.arange(1))).shape[1]
+        warn_of_zeros(self.kernel_, self.kernel_.diag_of(samples), samples)
         return self
 
     def transform(self, X: Any) -> Any:

@@ -121,7 +121,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         self._keep(samples, y, space, descent)
         self._warn(descent)
         warn_of_kernel(self, X, y)
-        warn_of_zeros(self, space.diag(), samples)
+        warn_of_zeros(self.kernel_, space.diag(), samples)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 

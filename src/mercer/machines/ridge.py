@@ -103,7 +103,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         certificates = self.certificate_ if isinstance(self.certificate_, tuple) else (self.certificate_,)
         if not any(c.witness is not None and c.witness.direction == EIGENVECTOR for c in certificates):
             warn_of_kernel(self, X, targets)
-        warn_of_zeros(self, gram.diag(), gram.samples)
+        warn_of_zeros(self.kernel_, gram.diag(), gram.samples)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values of the fitted function at X; with ``return_std``, their standard deviations as well.

@@ -26,6 +26,8 @@ class Samples(ABC):
     kind: str
     #: The names of the columns, where they have any.
     names: tuple[str, ...] | None = None
+    #: Whether every sample is a row of numbers.
+    numeric = False
 
     @abstractmethod
     def __len__(self) -> int: ...

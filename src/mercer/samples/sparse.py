@@ -26,6 +26,7 @@ class SparseVectors(Samples):
     """
 
     kind = "sparse vectors"
+    numeric = True
 
     def __init__(self, array: Any) -> None:
         self.array = array

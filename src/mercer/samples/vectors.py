@@ -22,6 +22,7 @@ class Vectors(Samples):
     """
 
     kind = "vectors"
+    numeric = True
 
     def __init__(self, array: Array, names: tuple[str, ...] | None = None) -> None:
         self.array = array
