@@ -1,5 +1,7 @@
 """What is particular to kernels of sequences: alphabets, features, the choice of algorithm, parameters, scores."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from mercer.kernels import (
     LocalAlignment,
     Mismatch,
     Segment,
+    SetKernel,
     Spectrum,
     Subsequence,
     WeightedDegree,
@@ -20,11 +23,24 @@ from mercer.kernels import (
     exp,
     repair,
 )
+from mercer.kernels.algebra import Product
 from mercer.kernels.alignments import BLOSUM62, BLOSUM_LETTERS
 from mercer.kernels.differences import DifferenceKernel
+from mercer.kernels.maps import Map
 from mercer.kernels.native import FeaturePairs
 
 from . import naive_strings
+
+
+class EachAlone(Map):
+    """Every sequence as a set of one."""
+
+    def samples(self, X):
+        return Spectrum(1).samples(X)
+
+    def __call__(self, X):
+        return [[text] for text in X.content()]
+
 
 RNG = np.random.default_rng(3)
 X = ["".join(RNG.choice(list("ACGTN"), 40, p=[0.24] * 4 + [0.04])) for _ in range(60)]
@@ -77,11 +93,9 @@ def test_weights_of_differences():
 @pytest.mark.parametrize(
     "kernel",
     [
-        Spectrum(3),
         Spectrum(4, min_k=2, alphabet="dna"),
         Spectrum(4, alphabet="dna", reverse_complement=True),
         Mismatch(4, 1, alphabet="dna"),
-        GappedKmer(4, 2),
         GappedKmer(5, 3, alphabet="dna", reverse_complement=True),
         (2 * Spectrum(2, alphabet="dna") + Spectrum(3, alphabet="dna").on(Segment(5, 20))).normalized(),
     ],
@@ -95,6 +109,41 @@ def test_features_are_sparse_and_the_same_in_every_call(kernel):
     if not isinstance(kernel, GappedKmer):  # whose features are many
         assert type(kernel.bind(*kernel.both(X))) is FeaturePairs  # sums, scales and norms are one product
     assert kernel.features(["", "A"]).shape == (2, F.shape[1])
+
+
+WITHOUT_ALPHABET = [
+    Spectrum(3),
+    Spectrum(3, min_k=1, presence=True),
+    Spectrum(20, min_k=2),
+    Spectrum(40),
+    GappedKmer(4, 2),
+    GappedKmer(3, 3),
+    Spectrum(2).normalized() * GappedKmer(3, 2),
+    (2 * Spectrum(2) + Spectrum(3).on(Segment(5, 20))).normalized(),
+    SetKernel(Spectrum(2), "sum").on(EachAlone()),
+]
+
+
+@pytest.mark.parametrize("kernel", WITHOUT_ALPHABET, ids=repr)
+def test_without_an_alphabet_words_are_numbered_by_samples_or_not_at_all(kernel):
+    """The width was that of all words over 256 letters, and tokens had no features at all."""
+    texts = [*X[:12], X[0] * 2, ""]
+    new = [*Z[:9], "GATTXACA" * 6, "", "A"]
+    for x, z in ((texts, new), ([list(text) for text in texts], [list(text) for text in new])):
+        with pytest.raises(FeaturesError, match=r"give an alphabet.*or number the words.*k\.in_columns_of\(X\)"):
+            kernel.features(x)
+        known = kernel.in_columns_of(x)
+        F, G = known.features(x), known.features(z)
+        assert F.shape[1] == G.shape[1] < 20_000
+        if not isinstance(kernel, Product):
+            assert (abs(F).sum(axis=0) > 0).all()  # every column is of a word that a sample has
+        np.testing.assert_allclose((F @ F.T).toarray(), kernel(x), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose((G @ F.T).toarray(), kernel(z, x), rtol=1e-12, atol=1e-12)
+        assert (known(x, z) == kernel(x, z)).all()
+        assert known.in_columns_of(z) == known
+        again = pickle.loads(pickle.dumps(known))
+        assert again == known
+        assert (again.features(z) != G).nnz == 0
 
 
 def test_many_sequences_with_themselves():

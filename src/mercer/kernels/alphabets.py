@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from mercer.samples import Sequences
@@ -49,3 +49,26 @@ def numbering(alphabet: Alphabet, x: Sequences) -> tuple[dict[Hashable, int], in
                 raise ValueError(f"the letter {one!r} stands twice in the alphabet {alphabet!r}")
             code[one] = number
     return code, len(letters)
+
+
+def letter_names(alphabet: Alphabet, x: Sequences) -> list[str]:
+    """The letters in the order of their numbers, as they are written: a group as ``[AG]``, of a named one the first.
+
+    >>> from mercer.samples import as_sequences
+    >>> letter_names("rna", as_sequences(["GAT"])), letter_names(("AG", "C"), as_sequences(["GAT"]))
+    (['A', 'C', 'G', 'U'], ['[AG]', 'C'])
+    """
+    if alphabet is None:
+        return [str(letter) for letter in x.letters]
+    if isinstance(alphabet, str):
+        return [letter[0] for letter in NAMED.get(alphabet, alphabet)]
+    return [str(one) if x.tokens or len(str(one)) < 2 else f"[{one}]" for one in alphabet]
+
+
+def joined(word: Sequence[str], letters: Sequence[str]) -> str:
+    """The letters of a word: side by side if all letters there are, are characters or groups; else apart, as tokens.
+
+    >>> joined(["A", "[CT]"], ["A", "[CT]"]), joined(["to", "a"], ["a", "be", "to"])
+    ('A[CT]', 'to a')
+    """
+    return ("" if all(len(one) == 1 or one[:1] + one[-1:] == "[]" for one in letters) else " ").join(word)

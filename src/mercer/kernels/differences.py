@@ -17,16 +17,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.alphabets import numbering
+from mercer.kernels.alphabets import joined, letter_names, numbering
+from mercer.kernels.base import FeaturesError
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.leaf import integer
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.strings import Spectrum, StringPairs, WordKernel
+from mercer.kernels.strings import MOST_COLUMNS, Counts, Spectrum, StringPairs, WordKernel
 from mercer.samples import Samples, Sequences, as_sequences
 from mercer.samples.base import Array
 
 #: Counts of words near those of a sequence are made up to this many bytes for all; beyond, words are compared.
 FEATURE_BYTES = 2**23
+#: Gapped words have numbers up to this.
+MOST_NUMBERS = 2**63 - 1
 #: The alphabet of sequences that are all empty: of one letter, which no text has.
 NO_LETTERS = ("",)
 
@@ -201,25 +204,61 @@ class GappedKmer(DifferenceKernel):
     def weights(self, letters: int) -> list[int]:
         return [comb(self.l - d, self.k) for d in range(self.l - self.k + 1)]
 
-    def columns(self, letters: int) -> int:
+    def possible(self, letters: int) -> int:
         return int(comb(self.l, self.k) * letters**self.k)
 
-    def sparse(self, x: Sequences, width: int) -> Any:
-        code, letters = numbering(self.alphabet, x)
+    def listed(self, x: Sequences, like: Sequences) -> Counts:
+        code, letters = numbering(self.alphabet, like)
+        if self.possible(letters) > MOST_NUMBERS:
+            raise FeaturesError(
+                f"the features of {self} are told apart by numbers of 63 bits, but over {letters} letters there may be "
+                f"{self.possible(letters)}; take a smaller k, or an alphabet of fewer letters"
+            )
         coded, owner = x.coded(code), np.repeat(np.arange(len(x)), x.lengths)
-        if len(coded) < self.l:
-            return sp.csr_array((len(x), width), dtype=x.dtype)
+        if len(coded) < self.l:  # with letters that nothing equals, as an array has so many places
+            coded, owner = np.full(self.l, -1), np.arange(self.l)
         words, of = sliding_window_view(coded, self.l), owner[: len(owner) - self.l + 1]
-        whole = (of == owner[self.l - 1 :]) & (words >= 0).all(axis=1)
+        whole = of == owner[self.l - 1 :]
+        if self.alphabet is not None:
+            whole &= (words >= 0).all(axis=1)
         words, of = words[whole], of[whole]
         strands = [words, letters - 1 - words[:, ::-1]] if self.reverse_complement else [words]
-        sets = list(combinations(range(self.l), self.k))
-        columns = np.empty((len(words), len(strands), len(sets)), dtype=np.int32)
+        sets = self.places()
+        narrow = self.possible(letters) <= MOST_COLUMNS
+        table = np.empty((len(words), len(strands), len(sets)), dtype=np.int32 if narrow else np.int64)
         powers = letters ** np.arange(self.k)
         for i, strand in enumerate(strands):
             for j, places in enumerate(sets):
-                columns[:, i, j] = j * letters**self.k + strand[:, places] @ powers
+                table[:, i, j] = j * letters**self.k + strand[:, places] @ powers
+                if self.alphabet is None:  # then a letter that nothing equals is no reason to leave the others out
+                    table[(strand[:, places] < 0).any(axis=1), i, j] = -1
+        numbers = table.ravel()
         starts = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=len(x)))]) * len(strands) * len(sets)
-        found = sp.csr_array((np.ones(columns.size, dtype=x.dtype), columns.ravel(), starts), shape=(len(x), width))
+        if (numbers < 0).any():
+            starts = np.concatenate([[0], np.cumsum(numbers >= 0)])[starts]
+            numbers = numbers[numbers >= 0]
+        shape = len(x), max(1, self.possible(letters))
+        found = sp.csr_array((np.ones(numbers.size, dtype=x.dtype), numbers, starts), shape=shape)
         found.sum_duplicates()
-        return found
+        return Counts(found.indices, found.data, found.indptr, letters)
+
+    def every_name(self, letters: list[str]) -> list[str]:
+        return [self.gapped(number, letters) for number in range(self.possible(len(letters)))]
+
+    def names_among(self, reference: Samples) -> list[str]:
+        z = as_sequences(reference)
+        letters = letter_names(self.alphabet, z)
+        return [self.gapped(number, letters) for number in self.numbers_of(z)[0].tolist()]
+
+    def gapped(self, number: int, letters: list[str]) -> str:
+        """The gapped word of this number, with a point at every gap."""
+        which, code = divmod(number, len(letters) ** self.k)
+        word = ["."] * self.l
+        for place in self.places()[which]:
+            code, letter = divmod(code, len(letters))
+            word[place] = letters[letter]
+        return joined(word, letters)
+
+    def places(self) -> list[tuple[int, ...]]:
+        """The sets of places at which a gapped word has letters."""
+        return list(combinations(range(self.l), self.k))

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from mercer._native import Op, Pair
 from mercer.kernels.base import Kernel, Validity, number
 from mercer.kernels.collapse import Collapsed, mapped
+from mercer.kernels.columns import column_names
 from mercer.kernels.leaf import InnerProduct, VectorKernel, finite, integer, vectors
-from mercer.kernels.maps import Map, homogeneous, monomials
+from mercer.kernels.maps import Map, homogeneous, map_names, map_text, monomial_names, monomials
 from mercer.kernels.pairs import Step, step
 from mercer.samples import Features, Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
@@ -39,6 +40,9 @@ class Linear(InnerProduct):
 
     def features_of(self, x: Samples) -> Any:
         return vectors(x).array
+
+    def names_of(self, x: Samples) -> list[str]:
+        return column_names(x)
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +86,11 @@ class Polynomial(VectorKernel):
             return super().features_of(x)
         return monomials(vectors(x).dense(), self.degree, self.c, self.gamma)
 
+    def names_of(self, x: Samples) -> list[str]:
+        if self.validity != "psd":
+            return super().names_of(x)
+        return monomial_names(column_names(x), range(self.degree if self.c == 0 else 0, self.degree + 1))
+
     def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
         if self.validity != "psd":
             return None
@@ -119,8 +128,14 @@ class PowerSeries(VectorKernel):
         if self.validity != "psd":
             return super().features_of(x)
         X = vectors(x).dense()
-        terms = [(j, a) for j, a in enumerate(self.coefficients) if a > 0] or [(0, 0.0)]  # k = 0: the number 0
-        return np.hstack([np.sqrt(a) * homogeneous(X, j) for j, a in terms])
+        return np.hstack([np.sqrt(self.coefficients[j]) * homogeneous(X, j) for j in self.terms()])
+
+    def terms(self) -> list[int]:
+        """The exponents; of k = 0, the number 0, that of a constant."""
+        return [j for j, a in enumerate(self.coefficients) if a > 0] or [0]
+
+    def names_of(self, x: Samples) -> list[str]:
+        return monomial_names(column_names(x), self.terms()) if self.validity == "psd" else super().names_of(x)
 
     def __repr__(self) -> str:
         inside = ", ".join(number(a) for a in self.coefficients)
@@ -149,6 +164,9 @@ class Cosine(InnerProduct):
 
     def features_of(self, x: Samples) -> Any:
         return self.prepare(x).array
+
+    def names_of(self, x: Samples) -> list[str]:
+        return column_names(x)
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,6 +255,8 @@ class FeatureMap(InnerProduct):
     def features_of(self, x: Samples) -> Any:
         return self.prepare(x).array
 
+    def names_of(self, x: Samples) -> list[str]:
+        return map_names(self.phi, x, self.prepare(x.take(np.arange(1))).width)
+
     def __repr__(self) -> str:
-        name = repr(self.phi) if isinstance(self.phi, Map) else getattr(self.phi, "__name__", repr(self.phi))
-        return f"FeatureMap({name})"
+        return f"FeatureMap({map_text(self.phi)})"

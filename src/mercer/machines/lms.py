@@ -255,7 +255,7 @@ class LMS(LeastMeanSquares):
     """
 
     def _space(self, samples: Samples) -> Features:
-        return Features(self.kernel_.features(samples))
+        return Features(self.kernel_.in_columns_of(samples).features(samples))
 
     def _keep(self, samples: Samples, y: Array, space: Any, descent: Descent) -> None:
         super()._keep(samples, y, space, descent)

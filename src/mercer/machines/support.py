@@ -131,7 +131,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         self._refuse_overflow(training, solutions)
         # Of vectors only a matrix of zeros counts, and then no function has a norm, where norms are known.
         if not training.samples.numeric or not any(abs(solution.squared_norm) > 0 for solution in solutions):
-            warn_of_zeros(training.kernel, gram.exact.diag()[training.place], training.samples)
+            warn_of_zeros(training.kernel, gram.diag()[training.place], training.samples)
         self._keep(X, training, problems, solutions)
         if self.verbose:
             tell(self, None, "solve", summary(list(map(certificate_of, solutions)), float(self.tol)), {})

