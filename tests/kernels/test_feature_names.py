@@ -248,6 +248,28 @@ def test_where_words_stand():
     assert "mean of GA" in sets.feature_names([TEXTS[:1]])
 
 
+@pytest.mark.parametrize(
+    ("kernel", "X"),
+    [
+        (Spectrum(3), ["A", ""]),
+        (GappedKmer(3, 2), ["A", ""]),
+        (GappedKmer(3, 2).normalized(), ["AA"]),
+        (EdgeHistogram(), [([], ["C"], [])]),
+        (ShortestPath(), [([], ["C"], [])]),
+        (Subtree(), ["(S)"]),
+        (SetKernel(Spectrum(3)), [["A"], [""]]),
+    ],
+    ids=repr,
+)
+def test_where_there_are_no_features_one_column_says_so(kernel, X):
+    known, F, names = columns(kernel, X)
+    assert F.shape[1] == len(names) == 1
+    assert not F.any()
+    assert names[0].endswith("nothing")
+    new = X if not isinstance(X[0], str) or X[0] == "(S)" else ["GATTACA"]
+    assert known.features(new).shape == (len(new), 1)
+
+
 def test_too_many_names_are_refused():
     kernel = Spectrum(6, alphabet="protein")
     assert kernel.features(["MKVLAA"]).shape[1] == 20**6 > MOST_NAMES

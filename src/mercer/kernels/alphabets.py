@@ -65,10 +65,10 @@ def letter_names(alphabet: Alphabet, x: Sequences) -> list[str]:
     return [str(one) if x.tokens or len(str(one)) < 2 else f"[{one}]" for one in alphabet]
 
 
-def joined(word: Sequence[str], letters: Sequence[str]) -> str:
-    """The letters of a word: side by side if all letters there are, are characters or groups; else apart, as tokens.
+def between(letters: Sequence[str]) -> str:
+    """What stands between the letters of a word: a space, but nothing if all letters are characters or groups.
 
-    >>> joined(["A", "[CT]"], ["A", "[CT]"]), joined(["to", "a"], ["a", "be", "to"])
+    >>> between(["A", "[CT]"]).join(["A", "[CT]"]), between(["a", "be", "to"]).join(["to", "a"])
     ('A[CT]', 'to a')
     """
-    return ("" if all(len(one) == 1 or one[:1] + one[-1:] == "[]" for one in letters) else " ").join(word)
+    return "" if all(len(one) == 1 or one[:1] + one[-1:] == "[]" for one in letters) else " "

@@ -15,6 +15,8 @@ from mercer.samples import Samples
 MOST_NAMES = 10_000_000
 #: A name of more characters is cut, and its number tells it apart.
 LONGEST = 300
+#: The name of the one column of features of which there are none.
+NOTHING = "nothing"
 
 
 def column_names(x: Samples) -> list[str]:
@@ -83,8 +85,10 @@ def distinct(names: Sequence[str]) -> NDArray[np.object_]:
     >>> distinct(["a", "b", "a"]).tolist()
     ['a #0', 'b', 'a #2']
     """
-    times = Counter(names)
-    return np.array([f"{name} #{i}" if times[name] > 1 else name for i, name in enumerate(names)], dtype=object)
+    if len(set(names)) < len(names):
+        times = Counter(names)
+        names = [f"{name} #{i}" if times[name] > 1 else name for i, name in enumerate(names)]
+    return np.array(names, dtype=object)
 
 
 def check_number(count: int) -> None:

@@ -6,6 +6,7 @@ Alphabets are those of ``mercer.kernels.strings``.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, factorial
@@ -17,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.alphabets import joined, letter_names, numbering
+from mercer.kernels.alphabets import between, letter_names, numbering
 from mercer.kernels.base import FeaturesError
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.leaf import integer
@@ -243,21 +244,41 @@ class GappedKmer(DifferenceKernel):
         return Counts(found.indices, found.data, found.indptr, letters)
 
     def every_name(self, letters: list[str]) -> list[str]:
-        return [self.gapped(number, letters) for number in range(self.possible(len(letters)))]
+        return self.gapped(range(self.possible(len(letters))), letters)
+
+    def numbers_of(self, z: Sequences) -> NDArray[np.uint64]:
+        """The numbers of the gapped words that z has, ascending."""
+
+        def find() -> NDArray[np.uint64]:
+            numbers = np.sort(self.listed(z, z).keys).astype(np.uint64)
+            return numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]]
+
+        found: NDArray[np.uint64] = z.once((self, "numbers_of"), find)
+        return found
+
+    def features_among(self, x: Samples, reference: Samples) -> Any:
+        known = as_sequences(reference)
+        numbers, of_x = self.numbers_of(known), self.listed(as_sequences(x), known)
+        keys = of_x.keys.astype(np.uint64)
+        place = np.searchsorted(numbers, keys)
+        place[np.append(numbers, np.uint64(MOST_NUMBERS + 1))[place] != keys] = -1
+        return of_x.vectors(place, len(numbers), x.dtype).array
 
     def names_among(self, reference: Samples) -> list[str]:
         z = as_sequences(reference)
-        letters = letter_names(self.alphabet, z)
-        return [self.gapped(number, letters) for number in self.numbers_of(z)[0].tolist()]
+        return self.gapped(self.numbers_of(z).tolist(), letter_names(self.alphabet, z))
 
-    def gapped(self, number: int, letters: list[str]) -> str:
-        """The gapped word of this number, with a point at every gap."""
-        which, code = divmod(number, len(letters) ** self.k)
-        word = ["."] * self.l
-        for place in self.places()[which]:
-            code, letter = divmod(code, len(letters))
-            word[place] = letters[letter]
-        return joined(word, letters)
+    def gapped(self, numbers: Iterable[int], letters: list[str]) -> list[str]:
+        """The gapped words of these numbers, with a point at every gap."""
+        join, sets, names = between(letters).join, self.places(), []
+        for number in numbers:
+            which, code = divmod(number, len(letters) ** self.k)
+            word = ["."] * self.l
+            for place in sets[which]:
+                code, letter = divmod(code, len(letters))
+                word[place] = letters[letter]
+            names.append(join(word))
+        return names
 
     def places(self) -> list[tuple[int, ...]]:
         """The sets of places at which a gapped word has letters."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mercer.kernels.algebra import OfOne, operand
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
+from mercer.kernels.columns import NOTHING
 from mercer.kernels.native import FeaturePairs
 from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, SparseVectors
@@ -101,7 +102,7 @@ class ExplicitKernel(Numbering):
         return self.described(x).vectors.array
 
     def names_of(self, x: Samples) -> list[str]:
-        return self.texts(self.described(x).language)
+        return self.texts(self.described(x).language) or [NOTHING]
 
     def names_among(self, reference: Samples) -> list[str]:
         return self.names_of(reference)
@@ -143,7 +144,7 @@ class InColumns(OfOne):
         return self.inner.features_among(x, self.reference)
 
     def names_of(self, x: Samples) -> list[str]:
-        return self.inner.names_among(self.reference)
+        return self.inner.names_among(self.reference) or [NOTHING]
 
     def in_columns_of(self, X: Any) -> Kernel:
         return self  # they have columns already

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.alphabets import PAIRED, Alphabet, checked_alphabet, joined, letter_names, numbering
+from mercer.kernels.alphabets import PAIRED, Alphabet, between, checked_alphabet, letter_names, numbering
 from mercer.kernels.base import FeaturesError, Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.columns import check_number
@@ -224,28 +224,15 @@ class WordKernel(SequenceKernel, Numbering):
     def every_name(self, letters: list[str]) -> list[str]:
         """The words in the order of their numbers."""
         shortest, longest, _, _ = self.words()
-        return [joined(word, letters) for k in range(shortest, longest + 1) for word in product(letters, repeat=k)]
+        join = between(letters).join
+        return [join(word) for k in range(shortest, longest + 1) for word in product(letters, repeat=k)]
 
     def in_columns_of(self, X: Any) -> Kernel:
         """Without an alphabet, the kernel with a column for each word that X has; else columns are fixed already."""
         return InColumns(self, as_sequences(X)) if self.alphabet is None and not self.by_call else self
 
-    def numbers_of(self, z: Sequences) -> tuple[NDArray[np.uint64], _native.Vocabulary]:
-        """The features that z has, ascending, and where each stands among them."""
-
-        def find() -> tuple[NDArray[np.uint64], _native.Vocabulary]:
-            numbers = np.unique(self.listed(z, z).keys).astype(np.uint64, copy=False)
-            return numbers, _native.Vocabulary(numbers)
-
-        found: tuple[NDArray[np.uint64], _native.Vocabulary] = z.once((self, "numbers_of"), find)
-        return found
-
     def features_among(self, x: Samples, reference: Samples) -> Any:
-        known = as_sequences(reference)
-        numbers, vocabulary = self.numbers_of(known)
-        of_x = self.listed(as_sequences(x), known)
-        columns = vocabulary.find(of_x.keys.astype(np.uint64, copy=False))
-        return of_x.vectors(columns, len(numbers), x.dtype).array
+        return self.within(as_sequences(x), as_sequences(reference)).array
 
     def names_among(self, reference: Samples) -> list[str]:
         """Each word as it stands where it first occurs."""
@@ -253,16 +240,16 @@ class WordKernel(SequenceKernel, Numbering):
         shortest, longest, strands, _ = self.words()
         code, letters = numbering(self.alphabet, z)
         strings = _native.strings(z.coded(code), z.offsets, max(letters, 1))
-        numbers, first = np.unique(_native.list_words(strings, shortest, longest, strands), return_index=True)
-        assert np.array_equal(numbers, self.numbers_of(z)[0])
+        _, first = np.unique(_native.list_words(strings, shortest, longest, strands), return_index=True)
         lengths = np.arange(shortest, longest + 1)
         of_each = np.maximum(z.lengths[:, None] - lengths + 1, 0).ravel()  # words of one sequence and one length
         ends = np.cumsum(of_each)
         run = np.searchsorted(ends, first, side="right")
         begin = z.offsets[run // len(lengths)] + first - (ends - of_each)[run]
-        names = letter_names(self.alphabet, z)
+        names, ids = letter_names(self.alphabet, z), z.ids.tolist()
+        join = between(names).join
         pieces = zip(begin.tolist(), lengths[run % len(lengths)].tolist(), strict=True)
-        return [joined([names[i] for i in z.ids[b : b + k]], names) for b, k in pieces]
+        return [join([names[i] for i in ids[b : b + k]]) for b, k in pieces]
 
 
 @dataclass(frozen=True, repr=False)
