@@ -50,7 +50,7 @@ class ZeroKernelWarning(RuntimeWarning):
     >>> import warnings
     >>> from mercer import SVC
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     machine = SVC(kernel=Spectrum(3, alphabet="dna")).fit(["GATTACA", "CATTAGA", "MKVLAA", "MVLKRE"], [0, 1, 0, 1])
+    ...     machine = SVC(kernel=Spectrum(3, alphabet="dna")).fit(["GATTACA", "TTACA", "MKVL", "MVLKRE"], [0, 1, 0, 1])
     >>> print(caught[0].message)
     Spectrum(k=3, alphabet='dna') is zero for 2 of 4 samples (the first is number 2), so that ...
     """
@@ -144,6 +144,8 @@ class Kernel:
 
     def alike_in(self, columns: int) -> Kernel:
         """A kernel that is PSD where this is on samples of so many columns, and of which more may be known."""
+        if type(self).seen_by is not Kernel.seen_by:
+            return self  # what the children see has columns of its own
         return self.rebuild(tuple(child.alike_in(columns) for child in self.children))
 
     def resolve_own(self, x: Samples) -> Kernel:

@@ -251,7 +251,8 @@ class GappedKmer(DifferenceKernel):
 
         def find() -> NDArray[np.uint64]:
             numbers = np.sort(self.listed(z, z).keys).astype(np.uint64)
-            return numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]]
+            first = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]
+            return np.asarray(numbers[first])
 
         found: NDArray[np.uint64] = z.once((self, "numbers_of"), find)
         return found

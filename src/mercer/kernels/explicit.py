@@ -22,6 +22,7 @@ from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.columns import NOTHING
 from mercer.kernels.native import FeaturePairs
 from mercer.kernels.pairs import Pairs
+from mercer.remembered import remembered
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
 from mercer.samples.structured import Structured
@@ -143,11 +144,18 @@ class InColumns(OfOne):
     def features_of(self, x: Samples) -> Any:
         return self.inner.features_among(x, self.reference)
 
-    def names_of(self, x: Samples) -> list[str]:
+    @remembered
+    def names(self) -> list[str]:
         return self.inner.names_among(self.reference) or [NOTHING]
+
+    def names_of(self, x: Samples) -> list[str]:
+        return self.names
 
     def in_columns_of(self, X: Any) -> Kernel:
         return self  # they have columns already
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "names"}
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.in_columns_of()"

@@ -31,9 +31,6 @@ class OfBase(Kernel):
     def children(self) -> tuple[Kernel, ...]:
         return (self.base,)
 
-    def alike_in(self, columns: int) -> Kernel:
-        return self  # cells and members have columns of their own
-
     def __post_init__(self) -> None:
         if not isinstance(self.base, Kernel):
             raise TypeError(f"the base of {type(self).__name__} is a kernel, not {self.base!r}")

@@ -26,9 +26,6 @@ class Through(OfOne):
     def samples(self, X: Any) -> Samples:
         return as_samples(X)
 
-    def alike_in(self, columns: int) -> Kernel:
-        return self  # what the inner kernel sees has columns of its own
-
     def bind(self, x: Samples, z: Samples) -> Pairs:
         seen = self.seen_by(self.inner, x)
         return self.inner.bind(seen, seen if x is z else self.seen_by(self.inner, z))
