@@ -110,6 +110,14 @@ void bind_graphs(nb::module_& m) {
                  }
                  return rows(std::move(counts));
              })
+        .def("words",
+             [](const GraphFeatures& self) {
+                 std::vector<const mercer::Words*> all;
+                 self.description->words(all);
+                 nb::list arrays;
+                 for (const mercer::Words* words : all) arrays.append(mercer::python::arrays_of(*words));
+                 return arrays;
+             })
         .def("look_up", [](const GraphFeatures& self, const GraphArrays& graphs) {
             mercer::Counts counts;
             {

@@ -137,6 +137,17 @@ void bind_strings(nb::module_& m) {
                               handed_over(std::move(counts.indptr)));
         },
         "x"_a, "shortest"_a, "longest"_a, "both_strands"_a, "mismatches"_a);
+    m.def(
+        "list_words",
+        [](const Strings& x, Index shortest, Index longest, bool both_strands) {
+            std::vector<mercer::Key> keys;
+            {
+                nb::gil_scoped_release release;
+                keys = mercer::list_words(x.view, {shortest, longest, both_strands, 0});
+            }
+            return handed_over(std::move(keys));
+        },
+        "x"_a, "shortest"_a, "longest"_a, "both_strands"_a);
     nb::class_<mercer::Vocabulary>(m, "Vocabulary")
         .def(
             "__init__",

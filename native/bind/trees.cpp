@@ -53,6 +53,7 @@ void bind_trees(nb::module_& m) {
         .def(nb::init<>())
         .def("learn", [](mercer::Subtrees& self, const TreeArrays& x) { return array(self.learn(x.trees)); })
         .def("look_up", [](const mercer::Subtrees& self, const TreeArrays& x) { return array(self.look_up(x.trees)); })
+        .def("words", [](const mercer::Subtrees& self) { return mercer::python::arrays_of(self.words()); })
         .def("__len__", &mercer::Subtrees::size);
     m.def("subset_tree", [](nb::object x, nb::object z, double decay) {
         auto pairs = mercer::subset_tree(trees_of(x), trees_of(z), decay);

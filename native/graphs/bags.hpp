@@ -2,7 +2,6 @@
 #pragma once
 
 #include "graphs/features.hpp"
-#include "samples/words.hpp"
 
 #include <utility>
 
@@ -32,6 +31,7 @@ class WordDescription : public Description {
   public:
     Counts learn(const Graphs& graphs) final;
     Counts look_up(const Graphs& graphs) const final;
+    void words(std::vector<const Words*>& all) const final { all.push_back(&words_); }
 
   protected:
     // The words of graph g; none of them with a label of -1.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graphs/graphs.hpp"
+#include "samples/words.hpp"
 
 #include <functional>
 #include <memory>
@@ -23,6 +24,10 @@ class Description {
     virtual ~Description() = default;
     virtual Counts learn(const Graphs& graphs) = 0;
     virtual Counts look_up(const Graphs& graphs) const = 0;
+    // Appends what has been learnt, for those who want to read the columns. Of counted words these, in the order of the
+    // columns; of a Weisfeiler-Lehman description those of the base, then for every round what the new labels stand for
+    // and those of the base again. Histograms of labels add nothing.
+    virtual void words(std::vector<const Words*>&) const {}
 };
 
 // Makes a new description that has learnt nothing.

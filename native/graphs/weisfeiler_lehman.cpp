@@ -55,6 +55,14 @@ class WeisfeilerLehman final : public Description {
         return beside(parts);
     }
 
+    void words(std::vector<const Words*>& all) const override {
+        bases_[0]->words(all);
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            all.push_back(&words_[i]);
+            bases_[i + 1]->words(all);
+        }
+    }
+
   private:
     // Where the word of a node begins among all, and its length.
     Index offset(const Graphs& graphs, Index v) const { return v + (edges_ ? 2 : 1) * graphs.arcs[v]; }

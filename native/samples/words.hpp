@@ -15,6 +15,9 @@ class Words {
     std::int32_t size() const { return std::int32_t(hashes_.size()); }
     const std::int32_t* begin(std::int32_t number) const { return letters_.data() + starts_[std::size_t(number)]; }
     const std::int32_t* end(std::int32_t number) const { return letters_.data() + starts_[std::size_t(number) + 1]; }
+    // All words, one after the other, and where each begins among them; one offset more says where the last ends.
+    const std::vector<std::int32_t>& letters() const { return letters_; }
+    const std::vector<std::size_t>& starts() const { return starts_; }
     // Forgets everything and keeps the memory.
     void clear() {
         letters_.clear(), hashes_.clear(), starts_.assign(1, 0);

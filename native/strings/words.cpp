@@ -34,7 +34,8 @@ class Counter {
         }
     }
 
-    void count(Index i, WordCounts& out) {
+    // The keys of the words of a sequence, which the next call changes.
+    const std::vector<Key>& list(Index i) {
         const std::int32_t* letters = sequences_.of(i);
         const Index length = sequences_.length(i);
         found_.clear();
@@ -47,6 +48,11 @@ class Counter {
             }
             read(other_.data(), length);
         }
+        return found_;
+    }
+
+    void count(Index i, WordCounts& out) {
+        list(i);
         sort_found();
         const std::size_t begin = out.keys.size();
         for (std::size_t p = 0, q = 0; p < found_.size(); p = q) {
@@ -170,6 +176,17 @@ WordCounts count_words(const Sequences& sequences, const WordRule& words) {
         std::copy(part.values.begin(), part.values.end(), all.values.begin() + std::ptrdiff_t(begin[std::size_t(t)]));
         part = WordCounts{};
     });
+    return all;
+}
+
+std::vector<Key> list_words(const Sequences& sequences, const WordRule& words) {
+    std::vector<Key> all;
+    Counter counter(sequences, words);
+    for (Index i = 0; i < sequences.count; ++i) {
+        poll();
+        const std::vector<Key>& found = counter.list(i);
+        all.insert(all.end(), found.begin(), found.end());
+    }
     return all;
 }
 

@@ -33,6 +33,10 @@ constexpr double kMostExact = 9.2e18;
 // Memory: 16 bytes per distinct word of a sequence, twice that while counting.
 WordCounts count_words(const Sequences& sequences, const WordRule& words);
 
+// The keys of all words, of one sequence after the other; of each the shortest words first, all in the order in which
+// they begin, then those of the other strand.
+std::vector<Key> list_words(const Sequences& sequences, const WordRule& words);
+
 // The distinct keys of some data, numbered in ascending order.
 class Vocabulary {
   public:

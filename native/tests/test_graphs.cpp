@@ -86,6 +86,21 @@ void test_features() {
     check(mercer::weisfeiler_lehman(0, mercer::shortest_path()), 12, 4, 6);
 }
 
+void test_words_of_columns() {
+    const Made made = small();
+    auto description = mercer::weisfeiler_lehman(2, mercer::shortest_path())();
+    const mercer::Counts counts = description->learn(made.graphs());
+    std::vector<const mercer::Words*> words;
+    description->words(words);
+    CHECK(words.size() == 5); // paths, labels of round 1, paths, labels of round 2, paths
+    CHECK(words[0]->size() + words[2]->size() + words[4]->size() == counts.width);
+    for (int round : {0, 1})
+        for (std::int32_t i = 0; i < words[std::size_t(2 * round + 2)]->size(); ++i) {
+            const std::int32_t* path = words[std::size_t(2 * round + 2)]->begin(i);
+            CHECK(path[0] < words[std::size_t(2 * round + 1)]->size() && path[2] >= 1);
+        }
+}
+
 void test_unseen() {
     Made first = small(), other;
     other.add({{1}, {0}}, {0, -1}); // an edge whose other end has a label that is not known
@@ -145,6 +160,7 @@ void test_random_walk() {
 int main() {
     test_words();
     test_features();
+    test_words_of_columns();
     test_unseen();
     test_threads();
     test_random_walk();

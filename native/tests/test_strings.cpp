@@ -72,6 +72,30 @@ void counts_equal_words() {
     }
 }
 
+void lists_are_what_is_counted() {
+    for (Index longest : {3, 40}) { // exact keys, and hashed ones
+        check::context = "list of words up to " + std::to_string(longest);
+        const Data data(30, 60, 5, 1);
+        const WordRule rule{2, longest, false, 0};
+        const WordCounts counts = count_words(data.view, rule);
+        const std::vector<Key> list = list_words(data.view, rule);
+        std::map<std::vector<std::int32_t>, Key> keys; // one for every word, wherever it stands
+        std::size_t place = 0;
+        for (Index i = 0; i < 30; ++i) {
+            std::map<Key, double> times;
+            for (Index k = 2; k <= longest; ++k)
+                for (const auto& word : data.words(i, k)) {
+                    const Key key = list[place++];
+                    CHECK(keys.emplace(word, key).first->second == key);
+                    ++times[key];
+                }
+            for (Index p = counts.indptr[std::size_t(i)]; p < counts.indptr[std::size_t(i) + 1]; ++p)
+                CHECK(times[counts.keys[std::size_t(p)]] == counts.values[std::size_t(p)]);
+        }
+        CHECK(place == list.size());
+    }
+}
+
 void words_near_others() {
     check::context = "words near others";
     const Data data(20, 30, 4, 2);
@@ -273,6 +297,7 @@ void known_values() {
 
 int main() {
     counts_equal_words();
+    lists_are_what_is_counted();
     words_near_others();
     both_strands();
     vocabularies();

@@ -78,6 +78,11 @@ void test_subtrees() {
     const auto numbers = subtrees.learn(made.trees());
     CHECK((numbers == std::vector<std::int32_t>{-1, 0, -1, 1, 2, -1, 0, -1, 3, 4, -1, 0}));
     CHECK(subtrees.look_up(made.trees()) == numbers);
+    const mercer::Words& words = subtrees.words(); // the label of the root, then subtrees by number and leaves below 0
+    CHECK(words.size() == subtrees.size());
+    const std::vector<std::int32_t> whole(words.begin(2), words.end(2));
+    CHECK((whole == std::vector<std::int32_t>{0, 0, 1}));
+    CHECK(words.end(0) - words.begin(0) == 2 && words.begin(0)[0] == 1 && words.begin(0)[1] < 0);
     Made other; // (NP sleeps), and (S (NP he) (VP unknown))
     other.node(5), other.node(1, {0}), other.end();
     other.node(3), other.node(1, {0}), other.node(-1), other.node(2, {2}), other.node(0, {1, 3}), other.end();

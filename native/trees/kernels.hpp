@@ -17,6 +17,8 @@ class Subtrees {
     std::vector<std::int32_t> learn(const Trees& trees);
     std::vector<std::int32_t> look_up(const Trees& trees) const;
     std::int32_t size() const { return words_.size(); }
+    // What they are made of: the label of the root, and for every child its number or, of a leaf, -1 - its label.
+    const Words& words() const { return words_; }
 
   private:
     template <class F> std::vector<std::int32_t> number(const Trees& trees, F number_of) const;

@@ -1,5 +1,7 @@
 """What is particular to kernels of sequences: alphabets, features, the choice of algorithm, parameters, scores."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from mercer.kernels import (
     LocalAlignment,
     Mismatch,
     Segment,
+    SetKernel,
     Spectrum,
     Subsequence,
     WeightedDegree,
@@ -20,11 +23,24 @@ from mercer.kernels import (
     exp,
     repair,
 )
+from mercer.kernels.algebra import Product
 from mercer.kernels.alignments import BLOSUM62, BLOSUM_LETTERS
 from mercer.kernels.differences import DifferenceKernel
+from mercer.kernels.maps import Map
 from mercer.kernels.native import FeaturePairs
 
 from . import naive_strings
+
+
+class EachAlone(Map):
+    """Every sequence as a set of one."""
+
+    def samples(self, X):
+        return Spectrum(1).samples(X)
+
+    def __call__(self, X):
+        return [[text] for text in X.content()]
+
 
 RNG = np.random.default_rng(3)
 X = ["".join(RNG.choice(list("ACGTN"), 40, p=[0.24] * 4 + [0.04])) for _ in range(60)]
@@ -77,11 +93,9 @@ def test_weights_of_differences():
 @pytest.mark.parametrize(
     "kernel",
     [
-        Spectrum(3),
         Spectrum(4, min_k=2, alphabet="dna"),
         Spectrum(4, alphabet="dna", reverse_complement=True),
         Mismatch(4, 1, alphabet="dna"),
-        GappedKmer(4, 2),
         GappedKmer(5, 3, alphabet="dna", reverse_complement=True),
         (2 * Spectrum(2, alphabet="dna") + Spectrum(3, alphabet="dna").on(Segment(5, 20))).normalized(),
     ],
@@ -95,6 +109,41 @@ def test_features_are_sparse_and_the_same_in_every_call(kernel):
     if not isinstance(kernel, GappedKmer):  # whose features are many
         assert type(kernel.bind(*kernel.both(X))) is FeaturePairs  # sums, scales and norms are one product
     assert kernel.features(["", "A"]).shape == (2, F.shape[1])
+
+
+WITHOUT_ALPHABET = [
+    Spectrum(3),
+    Spectrum(3, min_k=1, presence=True),
+    Spectrum(20, min_k=2),
+    Spectrum(40),
+    GappedKmer(4, 2),
+    GappedKmer(3, 3),
+    Spectrum(2).normalized() * GappedKmer(3, 2),
+    (2 * Spectrum(2) + Spectrum(3).on(Segment(5, 20))).normalized(),
+    SetKernel(Spectrum(2), "sum").on(EachAlone()),
+]
+
+
+@pytest.mark.parametrize("kernel", WITHOUT_ALPHABET, ids=repr)
+def test_without_an_alphabet_words_are_numbered_by_samples_or_not_at_all(kernel):
+    """The width was that of all words over 256 letters, and tokens had no features at all."""
+    texts = [*X[:12], X[0] * 2, ""]
+    new = [*Z[:9], "GATTXACA" * 6, "", "A"]
+    for x, z in ((texts, new), ([list(text) for text in texts], [list(text) for text in new])):
+        with pytest.raises(FeaturesError, match=r"give an alphabet.*or number the words.*k\.in_columns_of\(X\)"):
+            kernel.features(x)
+        known = kernel.in_columns_of(x)
+        F, G = known.features(x), known.features(z)
+        assert F.shape[1] == G.shape[1] < 20_000
+        if not isinstance(kernel, Product):
+            assert (abs(F).sum(axis=0) > 0).all()  # every column is of a word that a sample has
+        np.testing.assert_allclose((F @ F.T).toarray(), kernel(x), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose((G @ F.T).toarray(), kernel(z, x), rtol=1e-12, atol=1e-12)
+        assert (known(x, z) == kernel(x, z)).all()
+        assert known.in_columns_of(z) == known
+        again = pickle.loads(pickle.dumps(known))
+        assert again == known
+        assert (again.features(z) != G).nnz == 0
 
 
 def test_many_sequences_with_themselves():
@@ -146,6 +195,64 @@ def test_alphabets():
     assert Subsequence(1, 1.0, alphabet="dna")(["NN"], ["NN"]) == 0
     assert Mismatch(2, 1, alphabet="AB")(["AA"]) == 3
     assert Mismatch(2, 1).resolve(["AB", "BC"]) == Mismatch(2, 1, alphabet=("A", "B", "C"))
+
+
+ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": BLOSUM_LETTERS}
+WITH_ALPHABETS = [
+    lambda alphabet: Spectrum(2, alphabet=alphabet),
+    lambda alphabet: Mismatch(3, 1, alphabet=alphabet),
+    lambda alphabet: GappedKmer(3, 2, alphabet=alphabet),
+    lambda alphabet: WeightedDegree(2, alphabet=alphabet),
+    lambda alphabet: Subsequence(2, 0.5, alphabet=alphabet),
+    lambda alphabet: LocalAlignment((1, -1), open=2, extend=1, alphabet=alphabet),
+]
+
+
+@pytest.mark.parametrize("make", WITH_ALPHABETS, ids=lambda make: repr(make("dna")))
+@pytest.mark.parametrize("name", ALPHABETS)
+def test_names_of_alphabets_are_read_in_any_case(make, name):
+    texts = ["".join(RNG.choice(list(ALPHABETS[name]), 12)) for _ in range(6)]
+    kernel, letters = make(name), make(ALPHABETS[name])
+    assert (kernel.diag(texts) > 0).all()
+    np.testing.assert_allclose(kernel(texts), letters(texts), rtol=1e-12)
+    for other in name.upper(), name.title():
+        assert make(other) == kernel
+        assert repr(make(other)) == repr(kernel)
+    np.testing.assert_allclose(kernel([text.lower() for text in texts], texts), kernel(texts), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", WITH_ALPHABETS, ids=lambda make: repr(make("dna")))
+def test_dna_and_rna_are_the_same_letters(make):
+    texts = ["".join(RNG.choice(list("ACGT"), 12)) for _ in range(6)]
+    copied = [text.replace("T", "U") for text in texts]
+    expected = make("dna")(texts)
+    for name in "dna", "rna":
+        for X, Z in (texts, texts), (copied, texts), (copied, copied):
+            np.testing.assert_array_equal(make(name)(X, Z), make(name)(texts, texts))
+        np.testing.assert_allclose(make(name)(texts), expected, rtol=1e-12)
+    assert make("dna") != make("rna")  # they write words differently
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda alphabet: Spectrum(3, alphabet=alphabet, reverse_complement=True),
+        lambda alphabet: Mismatch(3, 1, alphabet=alphabet, reverse_complement=True),
+        lambda alphabet: GappedKmer(4, 2, alphabet=alphabet, reverse_complement=True),
+    ],
+    ids=lambda make: repr(make("dna")),
+)
+def test_both_strands_of_rna(make):
+    texts = ["".join(RNG.choice(list("ACGU"), 15)) for _ in range(6)]
+    opposite = ["".join(dict(zip("ACGU", "UGCA", strict=True))[c] for c in reversed(text)) for text in texts]
+    kernel = make("RNA")
+    np.testing.assert_array_equal(kernel(texts), make("dna")([text.replace("U", "T") for text in texts]))
+    np.testing.assert_array_equal(kernel(opposite, texts), kernel(texts))
+
+
+def test_an_alphabet_of_the_letters_of_a_name_is_a_tuple():
+    assert Spectrum(1, alphabet=tuple("DNA"))(["DANA"]) == 1 + 4 + 1
+    assert Spectrum(1, alphabet="DNA")(["DANA"]) == 4
 
 
 @pytest.mark.parametrize(
@@ -295,13 +402,14 @@ def test_local_alignment_can_be_repaired():
         (lambda: Spectrum(2, alphabet=()), "at least one letter"),
         (lambda: Spectrum(2, alphabet="AAB"), "must differ"),
         (lambda: Spectrum(2, alphabet=("AB", "BC"))(["A"]), "the letter 'B' stands twice"),
-        (lambda: Spectrum(2, reverse_complement=True), 'needs alphabet="dna"'),
+        (lambda: Spectrum(2, reverse_complement=True), 'needs alphabet="dna" or "rna"'),
         (lambda: Mismatch(3, 3), "m of Mismatch must be below k=3, not 3"),
         (lambda: GappedKmer(3, 4), "k of GappedKmer must be at most l=3, not 4"),
         (lambda: GappedKmer(30, 2, alphabet="protein")(PROTEINS), "at most 63 bits"),
         (lambda: WeightedDegree(1.5), "must be an integer"),
         (lambda: Subsequence(2, 1.1), "decay of Subsequence must be at most 1"),
         (lambda: LocalAlignment("pam"), 'are "blosum62"'),
+        (lambda: LocalAlignment(alphabet="DNA"), 'are "blosum62", with the alphabet "protein"'),
         (lambda: LocalAlignment(beta=0), "beta of LocalAlignment must be a positive"),
     ],
 )

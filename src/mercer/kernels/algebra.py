@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mercer._native import Op
 from mercer.kernels.base import Kernel, Validity, instance, number
 from mercer.kernels.collapse import Collapsed
+from mercer.kernels.columns import crossed, end_to_end
 from mercer.kernels.pairs import Combined, FunctionPairs, Pairs, segments, step
 from mercer.samples import Samples
 from mercer.samples.base import Array
@@ -85,6 +86,9 @@ class Constant(Kernel):
             return super().features_of(x)
         return np.full((len(x), 1), np.sqrt(self.c), dtype=x.dtype)
 
+    def names_of(self, x: Samples) -> list[str]:
+        return ["1"] if self.c >= 0 else super().names_of(x)
+
     def __repr__(self) -> str:
         return number(self.c)
 
@@ -141,6 +145,9 @@ class Sum(OfSeveral):
     def features_of(self, x: Samples) -> Any:
         return beside([part.features_of(x) for part in self.parts])
 
+    def names_of(self, x: Samples) -> list[str]:
+        return end_to_end([part.names_of(x) for part in self.parts])
+
     def __repr__(self) -> str:
         text = repr(self.parts[0])
         for part in self.parts[1:]:
@@ -176,6 +183,9 @@ class Product(OfSeveral):
 
     def features_of(self, x: Samples) -> Array:
         return reduce(_rowwise_kronecker, [part.features_of(x) for part in self.parts])
+
+    def names_of(self, x: Samples) -> list[str]:
+        return reduce(crossed, [part.names_of(x) for part in self.parts])
 
     def __repr__(self) -> str:
         first, *others = self.parts
@@ -260,6 +270,9 @@ class Scaled(OfOne):
             return super().features_of(x)
         return self.inner.features_of(x) * np.sqrt(self.factor)
 
+    def names_of(self, x: Samples) -> list[str]:
+        return self.inner.names_of(x) if self.factor >= 0 else super().names_of(x)
+
     def __repr__(self) -> str:
         return f"{number(self.factor)} * {enclosed(self.inner, (Sum, Product))}"
 
@@ -297,6 +310,9 @@ class Power(OfOne):
         if self.exponent == 0:
             return np.ones((len(x), 1), dtype=x.dtype)
         return reduce(_rowwise_kronecker, [self.inner.features_of(x)] * self.exponent)
+
+    def names_of(self, x: Samples) -> list[str]:
+        return reduce(crossed, [self.inner.names_of(x)] * self.exponent) if self.exponent else ["1"]
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)} ** {self.exponent}"

@@ -153,6 +153,7 @@ class LocalAlignment(PairKernel):
         for name in ("open", "extend"):
             object.__setattr__(self, name, positive(f"{name} of LocalAlignment", getattr(self, name), zero=True))
         object.__setattr__(self, "beta", positive("beta of LocalAlignment", self.beta))
+        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if isinstance(self.scores, str):
             if self.scores != "blosum62" or self.alphabet not in (None, "protein"):
                 raise ValueError(
@@ -163,7 +164,6 @@ class LocalAlignment(PairKernel):
         else:
             match, mismatch = (finite("a score of LocalAlignment", score) for score in self.scores)
             object.__setattr__(self, "scores", (match, mismatch))
-        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
 
     @property
     def validity(self) -> Validity:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.kernels.collapse import Collapsed
+from mercer.kernels.columns import distinct, numbered
 from mercer.kernels.pairs import BLOCK_ROWS, Pairs
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array, Columns
@@ -69,10 +70,10 @@ class ZeroKernelWarning(RuntimeWarning):
 
     >>> import warnings
     >>> from mercer import SVC
-    >>> with warnings.catch_warnings(record=True) as said:
-    ...     machine = SVC(kernel=Spectrum(5)).fit(["too", "long", "words"], [0, 1, 1])
-    >>> said[0].category is ZeroKernelWarning
-    True
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     machine = SVC(kernel=Spectrum(3, alphabet="dna")).fit(["GATTACA", "TTACA", "MKVL", "MVLKRE"], [0, 1, 0, 1])
+    >>> print(caught[0].message)
+    Spectrum(k=3, alphabet='dna') is zero for 2 of 4 samples (the first is number 2), so that ...
     """
 
 
@@ -94,8 +95,8 @@ def number(value: float) -> str:
 class Kernel:
     """A similarity k(x, z) of two samples. Subclasses are frozen dataclasses: their fields are their parameters.
 
-    A subclass gives its formula in ``bind`` and, where it has them, ``diag_of``, ``features_of``, ``collapse``,
-    ``validity`` and ``resolve``.
+    A subclass gives its formula in ``bind`` and, where it has them, ``diag_of``, ``features_of``, ``names_of``,
+    ``collapse``, ``validity`` and ``resolve``.
 
     >>> k = 2 * Gaussian(1) + Linear()
     >>> k([[0.0], [1.0]], [[1.0]]).round(3)
@@ -109,7 +110,7 @@ class Kernel:
 
     @property
     def validity(self) -> Validity:
-        """``"psd"`` (by construction), ``"cpd"`` (conditionally), ``"indefinite"`` or ``"unknown"``."""
+        """``"psd"`` (by construction), ``"cpd"`` (conditionally), ``"indefinite"`` (in general) or ``"unknown"``."""
         return "unknown"
 
     @property
@@ -151,12 +152,22 @@ class Kernel:
             f"{self} has no finite explicit feature map; mercer.validity.mercer_expansion gives an approximate one"
         )
 
+    def names_of(self, x: Samples) -> list[str]:
+        """A name for every column of ``features_of(x)``."""
+        return numbered(type(self).__name__, self.features_of(x.take(np.arange(1))).shape[1])
+
     def collapse(self, z: Samples, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
         """The sums over segments of z of k(z_i, .) times rows of V, as a function that no longer needs z.
 
         None where there is none, or where comparing with z is cheaper; see ``mercer.kernels.collapse``.
         """
         return None
+
+    def alike_in(self, columns: int) -> Kernel:
+        """A kernel that is PSD where this is on samples of so many columns, and of which more may be known."""
+        if type(self).seen_by is not Kernel.seen_by:
+            return self  # what the children see has columns of its own
+        return self.rebuild(tuple(child.alike_in(columns) for child in self.children))
 
     def resolve_own(self, x: Samples) -> Kernel:
         """This kernel, whose children are resolved, with its own data-dependent parameters found from x."""
@@ -215,17 +226,33 @@ class Kernel:
 
         A CSR array where X is sparse and the map keeps zeros, or where features are words and the like; else dense.
         Columns mean the same in every call, and so k(X, Z) = features(X) @ features(Z).T, with one exception: kernels
-        of graphs and trees have a column for each part that X has. See ``in_columns_of``.
+        of graphs and trees have a column for each part that X has. See ``in_columns_of``; ``feature_names`` says what
+        the columns are.
         """
         x, _ = self.both(X)
         return self.features_of(x).astype(x.dtype, copy=False)
 
+    def feature_names(self, X: Any) -> NDArray[np.object_]:
+        """The names of the columns of ``features(X)``: of columns and their products, words, neighbourhoods, subtrees.
+
+        No two of them are the same. Parts of a sum that have a name in common are told apart by their number, as their
+        parameters are: ``0__x0``.
+
+        >>> (Linear() + Polynomial(2, c=0)).feature_names([[1.0, 2.0]]).tolist()
+        ['x0', 'x1', 'x0^2', 'x0 x1', 'x1^2']
+        >>> WeisfeilerLehman(1).feature_names([([(0, 1), (1, 2)], ["C", "C", "O"])]).tolist()
+        ['C', 'O', 'C(C)', 'C(C, O)', 'O(C)']
+        """
+        x, _ = self.both(X)
+        return distinct(self.names_of(x))
+
     def in_columns_of(self, X: Any) -> Kernel:
         """The same kernel, whose features of any samples have the columns that those of X have.
 
-        So ``k.in_columns_of(X).features(Z) @ k.features(X).T`` is k(Z, X). Only kernels of graphs and ``Subtree``, with
-        features that are parts which samples happen to have, number their columns anew in every call without this.
-        Parts that X lacks then have no column, but count in the norms of ``normalized``. X is kept.
+        So with ``known = k.in_columns_of(X)``, ``known.features(Z) @ known.features(X).T`` is k(Z, X). This is for
+        features that are parts which samples happen to have. Kernels of graphs and ``Subtree`` number them anew in
+        every call without it, and kernels of words, without an alphabet, do not number them at all. Parts that X lacks
+        have no column, but count in the norms of ``normalized``. X is kept.
 
         >>> k = WeisfeilerLehman(1)
         >>> path, triangle = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 0)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from mercer.kernels.base import UnresolvedKernelError, number
 from mercer.kernels.leaf import integer, inverse_square, positive
-from mercer.kernels.maps import Map, products
+from mercer.kernels.maps import Map, monomial_names, products
 from mercer.kernels.stationary import Gaussian
 from mercer.samples import Vectors, as_samples
 from mercer.samples.base import Array
@@ -33,6 +34,9 @@ class PolynomialBasis(Map):
 
     def features(self, X: Array) -> Array:
         return np.hstack([products(X, j)[0] for j in range(self.degree + 1)])
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        return monomial_names(columns, range(self.degree + 1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,6 +79,10 @@ class GaussianBasis(Map):
                 "a machine, which does so at fit"
             )
         return np.asarray(Gaussian(gamma=inverse_square(self.sigma))(X, self.centres))
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        at = ", ".join(columns)
+        return [f"bump at {at} = {', '.join(f'{c:g}' for c in centre)}" for centre in self.centres.dense()]
 
     def __repr__(self) -> str:
         if self.pending:

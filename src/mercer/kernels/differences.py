@@ -6,6 +6,7 @@ Alphabets are those of ``mercer.kernels.strings``.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, factorial
@@ -17,16 +18,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.alphabets import numbering
+from mercer.kernels.alphabets import between, letter_names, numbering
+from mercer.kernels.base import FeaturesError
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.leaf import integer
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.strings import Spectrum, StringPairs, WordKernel
+from mercer.kernels.strings import MOST_COLUMNS, Counts, Spectrum, StringPairs, WordKernel
 from mercer.samples import Samples, Sequences, as_sequences
 from mercer.samples.base import Array
 
 #: Counts of words near those of a sequence are made up to this many bytes for all; beyond, words are compared.
 FEATURE_BYTES = 2**23
+#: Gapped words have numbers up to this.
+MOST_NUMBERS = 2**63 - 1
 #: The alphabet of sequences that are all empty: of one letter, which no text has.
 NO_LETTERS = ("",)
 
@@ -201,25 +205,82 @@ class GappedKmer(DifferenceKernel):
     def weights(self, letters: int) -> list[int]:
         return [comb(self.l - d, self.k) for d in range(self.l - self.k + 1)]
 
-    def columns(self, letters: int) -> int:
+    def possible(self, letters: int) -> int:
         return int(comb(self.l, self.k) * letters**self.k)
 
-    def sparse(self, x: Sequences, width: int) -> Any:
-        code, letters = numbering(self.alphabet, x)
+    def listed(self, x: Sequences, like: Sequences) -> Counts:
+        code, letters = numbering(self.alphabet, like)
+        if self.possible(letters) > MOST_NUMBERS:
+            raise FeaturesError(
+                f"the features of {self} are told apart by numbers of 63 bits, but over {letters} letters there may be "
+                f"{self.possible(letters)}; take a smaller k, or an alphabet of fewer letters"
+            )
         coded, owner = x.coded(code), np.repeat(np.arange(len(x)), x.lengths)
-        if len(coded) < self.l:
-            return sp.csr_array((len(x), width), dtype=x.dtype)
+        if len(coded) < self.l:  # with letters that nothing equals, as an array has so many places
+            coded, owner = np.full(self.l, -1), np.arange(self.l)
         words, of = sliding_window_view(coded, self.l), owner[: len(owner) - self.l + 1]
-        whole = (of == owner[self.l - 1 :]) & (words >= 0).all(axis=1)
+        whole = of == owner[self.l - 1 :]
+        if self.alphabet is not None:
+            whole &= (words >= 0).all(axis=1)
         words, of = words[whole], of[whole]
         strands = [words, letters - 1 - words[:, ::-1]] if self.reverse_complement else [words]
-        sets = list(combinations(range(self.l), self.k))
-        columns = np.empty((len(words), len(strands), len(sets)), dtype=np.int32)
+        sets = self.places()
+        narrow = self.possible(letters) <= MOST_COLUMNS
+        table = np.empty((len(words), len(strands), len(sets)), dtype=np.int32 if narrow else np.int64)
         powers = letters ** np.arange(self.k)
         for i, strand in enumerate(strands):
             for j, places in enumerate(sets):
-                columns[:, i, j] = j * letters**self.k + strand[:, places] @ powers
+                table[:, i, j] = j * letters**self.k + strand[:, places] @ powers
+                if self.alphabet is None:  # then a letter that nothing equals is no reason to leave the others out
+                    table[(strand[:, places] < 0).any(axis=1), i, j] = -1
+        numbers = table.ravel()
         starts = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=len(x)))]) * len(strands) * len(sets)
-        found = sp.csr_array((np.ones(columns.size, dtype=x.dtype), columns.ravel(), starts), shape=(len(x), width))
+        if (numbers < 0).any():
+            starts = np.concatenate([[0], np.cumsum(numbers >= 0)])[starts]
+            numbers = numbers[numbers >= 0]
+        shape = len(x), max(1, self.possible(letters))
+        found = sp.csr_array((np.ones(numbers.size, dtype=x.dtype), numbers, starts), shape=shape)
         found.sum_duplicates()
+        return Counts(found.indices, found.data, found.indptr, letters)
+
+    def every_name(self, letters: list[str]) -> list[str]:
+        return self.gapped(range(self.possible(len(letters))), letters)
+
+    def numbers_of(self, z: Sequences) -> NDArray[np.uint64]:
+        """The numbers of the gapped words that z has, ascending."""
+
+        def find() -> NDArray[np.uint64]:
+            numbers = np.sort(self.listed(z, z).keys).astype(np.uint64)
+            first = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]
+            return np.asarray(numbers[first])
+
+        found: NDArray[np.uint64] = z.once((self, "numbers_of"), find)
         return found
+
+    def features_among(self, x: Samples, reference: Samples) -> Any:
+        known = as_sequences(reference)
+        numbers, of_x = self.numbers_of(known), self.listed(as_sequences(x), known)
+        keys = of_x.keys.astype(np.uint64)
+        place = np.searchsorted(numbers, keys)
+        place[np.append(numbers, np.uint64(MOST_NUMBERS + 1))[place] != keys] = -1
+        return of_x.vectors(place, len(numbers), x.dtype).array
+
+    def names_among(self, reference: Samples) -> list[str]:
+        z = as_sequences(reference)
+        return self.gapped(self.numbers_of(z).tolist(), letter_names(self.alphabet, z))
+
+    def gapped(self, numbers: Iterable[int], letters: list[str]) -> list[str]:
+        """The gapped words of these numbers, with a point at every gap."""
+        join, sets, names = between(letters).join, self.places(), []
+        for number in numbers:
+            which, code = divmod(number, len(letters) ** self.k)
+            word = ["."] * self.l
+            for place in sets[which]:
+                code, letter = divmod(code, len(letters))
+                word[place] = letters[letter]
+            names.append(join(word))
+        return names
+
+    def places(self) -> list[tuple[int, ...]]:
+        """The sets of places at which a gapped word has letters."""
+        return list(combinations(range(self.l), self.k))

@@ -2,11 +2,17 @@
 
 Each distance D gives D or D^2 as a formula of the native engine, and knows for which powers p the kernel
 exp(-D^p / beta) is positive semi-definite: for p up to ``psd_power``, because then D^p is conditionally negative
-definite (Schoenberg 1938).
+definite (Schoenberg 1938), and for no larger p.
+
+That nothing lies beyond: for p <= 2 the kernel of a norm is positive semi-definite exactly if the space embeds in L_p
+(Bretagnolle, Dacunha-Castelle, Krivine 1966). For p > 1 the balls of L_p have no flat faces; those of L1 and Linf have,
+from two columns on. In two columns Linf is L1, turned by 45 degrees; in three or more there is no p at all (Misiewicz
+1989). For p > 2 three points of a line that lie near each other refute it, and so they do for every distance here.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -70,14 +76,13 @@ class Distance:
         return 2
 
     @property
-    def psd_power(self) -> float:
-        """exp(-D^p / beta) is PSD for 0 < p <= this."""
-        return 0.0
+    def psd_power(self) -> float | None:
+        """exp(-D^p / beta) is PSD for 0 < p <= this, and in general for no larger p; None where that is not known."""
+        return None
 
-    @property
-    def indefinite_power(self) -> float:
-        """exp(-D^p / beta) is not PSD for p > this."""
-        return 2.0
+    def alike_in(self, columns: int) -> Distance:
+        """A distance that is as good as this one on samples of so many columns, and of which more may be known."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,9 @@ class L1(Distance):
     @property
     def psd_power(self) -> float:
         return 1.0
+
+    def alike_in(self, columns: int) -> Distance:
+        return L2() if columns == 1 else self
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,13 @@ class Linf(Distance):
     @property
     def order(self) -> int:
         return 1
+
+    @property
+    def psd_power(self) -> float:
+        return 0.0
+
+    def alike_in(self, columns: int) -> Distance:
+        return {1: L2(), 2: L1()}.get(columns, self)
 
 
 @dataclass(frozen=True)
@@ -295,22 +310,28 @@ class _OfDistance(VectorKernel):
 
     def known(self, below: Validity) -> Validity:
         """``below`` if D^power is known to be conditionally negative definite."""
-        if not isinstance(self.distance, Distance):
+        limit = self.distance.psd_power if isinstance(self.distance, Distance) else None
+        if limit is None:
             return "unknown"
-        if self.power <= self.distance.psd_power:
-            return below
-        return "indefinite" if self.power > self.distance.indefinite_power else "unknown"
+        return below if self.power <= limit else "indefinite"
+
+    def alike_in(self, columns: int) -> Kernel:
+        if not isinstance(self.distance, Distance):
+            return self
+        return dataclasses.replace(self, distance=self.distance.alike_in(columns))  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, repr=False)
 class Exponential(_OfDistance, Unit):
     """The generalised Gaussian of a distance: k(x, z) = exp(-D(x, z)^power / beta)
 
-    PSD for L2, chi-square, Hellinger and Mahalanobis distances with 0 < power <= 2 and for L1 with power <= 1;
-    not known for L1 with a larger power nor for Linf; for powers above 2 it is not.
+    PSD for L2, chi-square, Hellinger and Mahalanobis distances with 0 < power <= 2 and for L1 with power <= 1, and in
+    general for no larger power nor for Linf. Of one column L1 and Linf are L2; of two, Linf is as good as L1.
 
     >>> Exponential(L1(), power=1).validity, Exponential(L1(), power=2).validity
-    ('psd', 'unknown')
+    ('psd', 'indefinite')
+    >>> Exponential(L1(), power=2).on("age").validity, Exponential(Linf(), power=1).on([0, 1]).validity
+    ('psd', 'psd')
     """
 
     distance: Any

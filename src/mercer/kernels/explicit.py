@@ -7,7 +7,9 @@ parts that they alone have do not match. So the engine for sparse vectors does a
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,10 @@ from numpy.typing import NDArray
 from mercer.kernels.algebra import OfOne, operand
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
+from mercer.kernels.columns import NOTHING
 from mercer.kernels.native import FeaturePairs
 from mercer.kernels.pairs import Pairs
+from mercer.remembered import remembered
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
 from mercer.samples.structured import Structured
@@ -35,7 +39,19 @@ class Described:
         return Described(self.vectors.take(index), self.language)
 
 
-class ExplicitKernel(Kernel):
+class Numbering(Kernel):
+    """A kernel whose features are parts that samples happen to have, and can be numbered by those that some have."""
+
+    @abstractmethod
+    def features_among(self, x: Samples, reference: Samples) -> Any:
+        """The features of x in the columns of those that the reference has."""
+
+    @abstractmethod
+    def names_among(self, reference: Samples) -> list[str]:
+        """The names of these columns."""
+
+
+class ExplicitKernel(Numbering):
     """A subclass says how features are learnt, and how other samples are described in the same columns."""
 
     @property
@@ -86,6 +102,19 @@ class ExplicitKernel(Kernel):
         """One column per part that these samples have; ``in_columns_of`` describes others by the same."""
         return self.described(x).vectors.array
 
+    def names_of(self, x: Samples) -> list[str]:
+        return self.texts(self.described(x).language) or [NOTHING]
+
+    def names_among(self, reference: Samples) -> list[str]:
+        return self.names_of(reference)
+
+    @abstractmethod
+    def texts(self, language: Any) -> list[str]:
+        """What each column counts, in words."""
+
+    def features_among(self, x: Samples, reference: Samples) -> Any:
+        return self.within(x, self.described(reference)).array
+
     def in_columns_of(self, X: Any) -> Kernel:
         x = self.objects(X)
         self.described(x)
@@ -96,7 +125,7 @@ class ExplicitKernel(Kernel):
 class InColumns(OfOne):
     """A kernel whose features have the columns of those of reference samples, made by ``k.in_columns_of(X)``."""
 
-    inner: ExplicitKernel
+    inner: Numbering
     reference: Samples
 
     @property
@@ -113,13 +142,38 @@ class InColumns(OfOne):
         return self.inner.collapse(z, V, starts)
 
     def features_of(self, x: Samples) -> Any:
-        return self.inner.within(x, self.inner.described(self.reference)).array
+        return self.inner.features_among(x, self.reference)
+
+    @remembered
+    def names(self) -> list[str]:
+        return self.inner.names_among(self.reference) or [NOTHING]
+
+    def names_of(self, x: Samples) -> list[str]:
+        return self.names
 
     def in_columns_of(self, X: Any) -> Kernel:
         return self  # they have columns already
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "names"}
+
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.in_columns_of()"
+
+
+class Words:
+    """Sequences of numbers, as the core gives them.
+
+    >>> import numpy as np
+    >>> list(Words(np.array([4, 5, 6]), np.array([0, 2, 3])))
+    [[4, 5], [6]]
+    """
+
+    def __init__(self, letters: Array, starts: Array) -> None:
+        self.letters, self.starts = letters.tolist(), starts.tolist()
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return (self.letters[a:b] for a, b in pairwise(self.starts))
 
 
 def sparse_rows(parts: tuple[Any, Any, Any, int], n: int) -> SparseVectors:

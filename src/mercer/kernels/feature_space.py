@@ -70,6 +70,9 @@ class Normalized(OfOne):
     def features_of(self, x: Samples) -> Any:
         return scaled_rows(self.inner.features_of(x), self.inverse_norms(x))
 
+    def names_of(self, x: Samples) -> list[str]:
+        return self.inner.names_of(x)
+
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.normalized()"
 
@@ -136,6 +139,9 @@ class Centered(OfOne):
             raise FeaturesError(f"the features of {self.inner} are sparse, and those of {self} would not be")
         mean = np.asarray(self.inner.features_of(self.reference).mean(axis=0)).ravel()
         return np.asarray(self.inner.features_of(x) - mean)
+
+    def names_of(self, x: Samples) -> list[str]:
+        return self.inner.names_of(x)
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.centered()"

@@ -6,14 +6,17 @@ All take labelled and unlabelled graphs; in an unlabelled one all labels are equ
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from mercer import _native
 from mercer.kernels.base import Kernel, Validity, instance
-from mercer.kernels.explicit import Described, ExplicitKernel, sparse_rows
+from mercer.kernels.columns import end_to_end, short
+from mercer.kernels.explicit import Described, ExplicitKernel, Words, sparse_rows
 from mercer.kernels.leaf import integer, positive
 from mercer.kernels.maps import Map
 from mercer.kernels.native import ObjectPairs
@@ -21,7 +24,7 @@ from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, SparseVectors
 from mercer.samples.base import Array
 from mercer.samples.graph_forms import as_graphs
-from mercer.samples.graphs import Graphs
+from mercer.samples.graphs import UNLABELLED, Graphs
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,15 @@ class GraphLabels(Map):
         return f"GraphLabels({', '.join(given)})"
 
 
+def written(labels: tuple[Any, ...], what: str) -> list[str]:
+    """Labels as texts; where there are none, what they would be labels of.
+
+    >>> written(("C", 6), "node"), written((None,), "node")
+    (['C', '6'], ['node'])
+    """
+    return [what] if labels == UNLABELLED else [str(label) for label in labels]
+
+
 class GraphKernel(ExplicitKernel):
     """A kernel of graphs with explicit features; a subclass gives the core's recipe for them."""
 
@@ -83,6 +95,18 @@ class GraphKernel(ExplicitKernel):
 
     def recipe(self) -> _native.GraphRecipe:
         raise NotImplementedError(f"{type(self).__name__} must give its recipe")
+
+    def columns(self, words: Iterator[Words], nodes: list[str], edges: list[str]) -> list[str]:
+        """What each column counts, where the labels of nodes and edges are written so; takes its words, if it has any.
+
+        ``words`` is what the core has learnt: sequences of numbers, one for every column.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must name its columns")
+
+    def texts(self, language: Any) -> list[str]:
+        features, (edges, nodes) = language
+        words = (Words(*arrays) for arrays in features.words())
+        return self.columns(words, written(nodes, "node"), written(edges, "edge"))
 
     def learn(self, x: Graphs) -> Described:
         features = _native.GraphFeatures(self.recipe())
@@ -107,6 +131,9 @@ class VertexHistogram(GraphKernel):
     def recipe(self) -> _native.GraphRecipe:
         return _native.vertex_histogram()
 
+    def columns(self, words: Iterator[Words], nodes: list[str], edges: list[str]) -> list[str]:
+        return nodes
+
 
 @dataclass(frozen=True, repr=False)
 class EdgeHistogram(GraphKernel):
@@ -121,6 +148,9 @@ class EdgeHistogram(GraphKernel):
 
     def recipe(self) -> _native.GraphRecipe:
         return _native.edge_histogram()
+
+    def columns(self, words: Iterator[Words], nodes: list[str], edges: list[str]) -> list[str]:
+        return edges
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,6 +168,9 @@ class ShortestPath(GraphKernel):
 
     def recipe(self) -> _native.GraphRecipe:
         return _native.shortest_path()
+
+    def columns(self, words: Iterator[Words], nodes: list[str], edges: list[str]) -> list[str]:
+        return [f"{nodes[start]} -{distance}- {nodes[end]}" for start, end, distance in next(words)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,6 +194,19 @@ class Graphlet(GraphKernel):
 
     def recipe(self) -> _native.GraphRecipe:
         return _native.graphlet(self.k)
+
+    def columns(self, words: Iterator[Words], nodes: list[str], edges: list[str]) -> list[str]:
+        """The labels of the nodes, and the pairs of them that have an edge, with its label if there are several."""
+        pairs = list(combinations(range(self.k), 2))
+        names = []
+        for word in next(words):
+            joined = [
+                f"{i}-{j}{f' {edges[label - 1]}' if len(edges) > 1 else ''}"
+                for (i, j), label in zip(pairs, word[self.k :], strict=True)
+                if label
+            ]
+            names.append(f"{', '.join(nodes[label] for label in word[: self.k])} ({', '.join(joined)})")
+        return names
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,6 +237,31 @@ class WeisfeilerLehman(GraphKernel):
     def recipe(self) -> _native.GraphRecipe:
         assert isinstance(self.base, GraphKernel)
         return _native.weisfeiler_lehman(self.h, self.base.recipe())
+
+    def columns(self, words: Iterator[Words], nodes: list[str], edges: list[str]) -> list[str]:
+        """Those of the base for every round: the new label of a node is the tree that its neighbourhood unfolds to.
+
+        ``C(C, O(H))`` is a C with a neighbour C and a neighbour O, which has a neighbour H.
+        """
+        assert isinstance(self.base, GraphKernel)
+        names = [self.base.columns(words, nodes, edges)]
+        roots = nodes
+        for number in range(1, self.h + 1):
+            relabelled = list(next(words))
+            nodes = [
+                short(f"{roots[word[0]]}({', '.join(around(word[1:], nodes, edges))})", f"{number}.{i}")
+                for i, word in enumerate(relabelled)
+            ]
+            roots = [roots[word[0]] for word in relabelled]
+            names.append(self.base.columns(words, nodes, edges))
+        return end_to_end(names)
+
+
+def around(word: list[int], nodes: list[str], edges: list[str]) -> list[str]:
+    """The neighbours of a node, each behind the label of the edge if there are several: ``double:O``."""
+    if len(edges) > 1:
+        return sorted(f"{edges[edge]}:{nodes[node]}" for node, edge in zip(word[::2], word[1::2], strict=True))
+    return sorted(nodes[node] for node in word)
 
 
 @dataclass(frozen=True, repr=False)

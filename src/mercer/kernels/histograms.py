@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer._native import Op, Pair
 from mercer.kernels.base import Validity
 from mercer.kernels.collapse import Collapsed, knots, table
+from mercer.kernels.columns import column_names
 from mercer.kernels.leaf import InnerProduct, Unit, VectorKernel, integer, vectors
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import Pairs, Step, step
@@ -85,6 +86,11 @@ class Intersection(HistogramKernel):
             )
         return (X[:, :, None] > np.arange(self.levels)).reshape(len(X), -1).astype(X.dtype)
 
+    def names_of(self, x: Samples) -> list[str]:
+        if self.levels is None:
+            return super().names_of(x)
+        return [f"{name} > {level}" for name in column_names(x) for level in range(self.levels)]
+
 
 @dataclass(frozen=True, repr=False)
 class Chi2(HistogramKernel):
@@ -117,6 +123,9 @@ class Hellinger(InnerProduct, HistogramKernel):
 
     def features_of(self, x: Samples) -> Array:
         return self.prepare(x).dense()
+
+    def names_of(self, x: Samples) -> list[str]:
+        return [f"sqrt({name})" for name in column_names(x)]
 
 
 @dataclass(frozen=True, repr=False)

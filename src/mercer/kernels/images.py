@@ -118,6 +118,15 @@ class SpatialPyramid(OfBase):
             ]
         )
 
+    def names_of(self, x: Samples) -> list[str]:
+        names = []
+        for level, (_, cells) in enumerate(self.pyramid(x.take(np.arange(1)))):
+            for i, cell in enumerate(cells):
+                bins = Vectors(np.ascontiguousarray(cell), tuple(f"bin {b}" for b in range(cell.shape[1])))
+                where = f"level {level} cell {divmod(i, 2**level)}"
+                names += [f"{where}: {name}" for name in self.base.names_of(bins)]
+        return names
+
 
 def _largest(values: Array, starts: NDArray[np.int64]) -> Array:
     """The maximum over all rows and every segment of columns."""
@@ -211,6 +220,11 @@ class SetKernel(OfBase):
         shares = np.repeat(1 / sizes if self.how == "mean" else np.ones(len(sizes)), sizes)
         pool: Any = sp.csr_array((shares, np.arange(len(shares)), sets.starts), shape=(len(sizes), len(shares)))
         return pool @ self.base.features_of(sets.members)
+
+    def names_of(self, x: Samples) -> list[str]:
+        if self.how == "max":
+            return super().names_of(x)
+        return [f"{self.how} of {name}" for name in self.base.names_of(_sets(x).members)]
 
 
 def _sets(x: Samples) -> Sets:

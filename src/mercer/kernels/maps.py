@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 from math import comb, factorial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.kernels.columns import check_number, column_names, monomial, numbered, raised
 from mercer.kernels.leaf import integer
 from mercer.kernels.pairs import chunks
+from mercer.samples import Samples
 from mercer.samples.base import Array
 
 #: An explicit map of more columns than this is refused rather than tried.
@@ -34,6 +37,10 @@ class Map:
     def features(self, X: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must give its features")
 
+    def names(self, columns: Sequence[str]) -> list[str] | None:
+        """The names of the features of columns with these names; None if they have only numbers."""
+        return None
+
     @property
     def pending(self) -> str:
         """The part of this map that ``resolve`` must still find, or an empty text."""
@@ -55,6 +62,9 @@ class Lift(Map):
     def features(self, X: Array) -> Array:
         return np.hstack([X, X**2])
 
+    def names(self, columns: Sequence[str]) -> list[str]:
+        return [*columns, *(raised(name, 2) for name in columns)]
+
 
 @dataclass(frozen=True)
 class Polar(Map):
@@ -69,6 +79,9 @@ class Polar(Map):
             raise ValueError(f"Polar takes points of the plane (2 columns) but got {X.shape[1]} columns")
         return np.stack([np.hypot(X[:, 0], X[:, 1]), np.arctan2(X[:, 1], X[:, 0])], axis=1)
 
+    def names(self, columns: Sequence[str]) -> list[str]:
+        return [f"{name}({', '.join(columns)})" for name in ("r", "theta")]
+
 
 @dataclass(frozen=True)
 class Squares(Map):
@@ -81,6 +94,9 @@ class Squares(Map):
     def features(self, X: Array) -> Array:
         return np.asarray(X**2)
 
+    def names(self, columns: Sequence[str]) -> list[str]:
+        return [raised(name, 2) for name in columns]
+
 
 @dataclass(frozen=True)
 class Quadratic(Map):
@@ -92,6 +108,9 @@ class Quadratic(Map):
 
     def features(self, X: Array) -> Array:
         return np.hstack([np.ones((len(X), 1), X.dtype), X, X**2])
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        return ["1", *columns, *(raised(name, 2) for name in columns)]
 
 
 @dataclass(frozen=True)
@@ -125,6 +144,14 @@ class Monomials(Map):
             blocks.append(np.einsum("ni,nj->nij", blocks[-1], X).reshape(len(X), -1))
         return np.hstack(blocks)
 
+    def names(self, columns: Sequence[str]) -> list[str]:
+        if not self.redundant:
+            return monomial_names(columns, range(self.degree + 1))
+        blocks = [[""]]
+        for _ in range(self.degree):
+            blocks.append([f"{product} {name}".strip() for product in blocks[-1] for name in columns])
+        return ["1", *chain.from_iterable(blocks[1:])]
+
 
 @dataclass(frozen=True)
 class L1Normalized(Map):
@@ -137,6 +164,33 @@ class L1Normalized(Map):
     def features(self, X: Array) -> Array:
         mass = np.abs(X).sum(axis=1, keepdims=True)
         return np.asarray(X / np.where(mass > 0, mass, 1))
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        return [f"share of {name}" for name in columns]
+
+
+def map_text(phi: Any) -> str:
+    """A map, or a user's function, as a kernel's repr has it."""
+    return repr(phi) if isinstance(phi, Map) else getattr(phi, "__name__", repr(phi))
+
+
+def map_names(phi: Any, x: Samples, width: int) -> list[str]:
+    """The names of the features that a map, or a user's function, gives samples; it gives so many.
+
+    >>> from mercer.samples import as_samples
+    >>> map_names(Squares(), as_samples([[1.0, 2.0]]), 2), map_names(np.tanh, as_samples([[1.0]]), 1)
+    (['x0^2', 'x1^2'], ['tanh0'])
+    """
+    names = phi.names(column_names(x)) if isinstance(phi, Map) and x.width is not None else None
+    return numbered(getattr(phi, "__name__", type(phi).__name__), width) if names is None else names
+
+
+def monomial_names(columns: Sequence[str], degrees: Iterable[int]) -> list[str]:
+    """The names of all monomials of these degrees, in the order of ``products``."""
+    degrees = list(degrees)
+    check_number(sum(comb(len(columns) + degree - 1, degree) for degree in degrees))
+    choices = chain.from_iterable(combinations_with_replacement(range(len(columns)), degree) for degree in degrees)
+    return [monomial(columns, choice) for choice in choices]
 
 
 def refuse_enormous(degree: int, columns: int, count: int) -> None:

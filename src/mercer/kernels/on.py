@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mercer.kernels.algebra import OfOne, operand
 from mercer.kernels.base import Kernel, Validity
 from mercer.kernels.collapse import Collapsed
+from mercer.kernels.maps import map_names, map_text
 from mercer.kernels.pairs import Pairs
 from mercer.samples import Samples, as_samples
 from mercer.samples.base import Array
@@ -22,10 +23,6 @@ from mercer.samples.door import opened
 
 class Through(OfOne):
     """The kernel of something made of the samples; a subclass says what in ``seen_by``."""
-
-    @property
-    def validity(self) -> Validity:
-        return self.inner.validity
 
     def samples(self, X: Any) -> Samples:
         return as_samples(X)
@@ -43,6 +40,20 @@ class Through(OfOne):
 
     def features_of(self, x: Samples) -> Array:
         return self.inner.features_of(self.seen_by(self.inner, x))
+
+    def names_of(self, x: Samples) -> list[str]:
+        seen = self.named(x)
+        names = self.inner.names_of(seen)
+        return names if seen.width is not None else [f"{self.what}: {name}" for name in names]
+
+    def named(self, x: Samples) -> Samples:
+        """What the inner kernel sees, its columns named."""
+        raise NotImplementedError(f"{type(self).__name__} must name what is seen through it")
+
+    @property
+    def what(self) -> str:
+        """What objects are seen through."""
+        raise NotImplementedError(f"{type(self).__name__} must say what it is")
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,8 +75,22 @@ class OnColumns(Through):
         """Whatever is missing in other columns, nobody reads; the kernel of these refuses what it cannot read."""
         return opened(X)
 
+    @property
+    def validity(self) -> Validity:
+        """That of the inner kernel; of few columns more may be known than in general."""
+        if self.inner.validity == "psd":
+            return "psd"
+        return self.inner.alike_in(len(set(self.columns)) if isinstance(self.columns, tuple) else 1).validity
+
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         return x.seen_by(child, self.columns)
+
+    def named(self, x: Samples) -> Samples:
+        return self.seen_by(self.inner, x.named())
+
+    @property
+    def what(self) -> str:
+        return ", ".join(map(str, self.columns)) if isinstance(self.columns, tuple) else str(self.columns)
 
     def __repr__(self) -> str:
         columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns
@@ -105,6 +130,12 @@ class OnMap(Through):
     inner: Kernel
     map: Any
 
+    @property
+    def validity(self) -> Validity:
+        """That of the inner kernel, but that it is indefinite need not show on what the map gives."""
+        known = self.inner.validity
+        return "unknown" if known == "indefinite" else known
+
     def samples(self, X: Any) -> Samples:
         door = getattr(self.map, "samples", as_samples)  # a map of objects may have a door of its own
         samples: Samples = door(X)
@@ -113,6 +144,14 @@ class OnMap(Through):
     def seen_by(self, child: Kernel, x: Samples) -> Samples:
         door = getattr(self.map, "samples", None)
         return child.samples(self.map(x.content() if door is None else door(x)))
+
+    def named(self, x: Samples) -> Samples:
+        seen = self.seen_by(self.inner, x)
+        return seen if seen.width is None else seen.named(map_names(self.map, x, seen.width))
+
+    @property
+    def what(self) -> str:
+        return map_text(self.map)
 
     def __repr__(self) -> str:
         return f"{operand(self.inner)}.on({self.map!r})"

@@ -1,16 +1,16 @@
 """Kernels of sequences by the words they share: strings, bytes or lists of tokens, counted in the native core.
 
-All of them take ``alphabet``: ``"dna"`` or ``"protein"`` (upper and lower case are the same, U is T in "dna", any other
-letter matches nothing), a text of letters, or a tuple of letters, groups of letters (``("AG", "CT")``), or tokens.
-Without it every letter is itself, also one that only one of two sequences has. A word that holds a letter outside a
-given alphabet is left out.
+All of them take ``alphabet``: ``"dna"``, ``"rna"`` or ``"protein"`` (names and letters in upper or lower case; U and T
+are one letter, any other letter matches nothing), a text of letters, or a tuple of letters, groups of letters
+(``("AG", "CT")``), or tokens. Without it every letter is itself, also one that only one of two sequences has. A word
+that holds a letter outside a given alphabet is left out.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.alphabets import Alphabet, checked_alphabet, numbering
+from mercer.kernels.alphabets import PAIRED, Alphabet, between, checked_alphabet, letter_names, numbering
 from mercer.kernels.base import FeaturesError, Kernel, Validity
 from mercer.kernels.collapse import Collapsed, weights
+from mercer.kernels.columns import check_number
+from mercer.kernels.explicit import InColumns, Numbering
 from mercer.kernels.leaf import integer
 from mercer.kernels.maps import Map
 from mercer.kernels.native import BoundPairs, FeaturePairs
@@ -31,8 +33,6 @@ from mercer.samples.base import Array
 
 #: Explicit features have at most so many columns.
 MOST_COLUMNS = 2**31 - 1
-#: The letters of features where no alphabet is given.
-LATIN = tuple(map(chr, range(256)))
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,14 @@ class StringPairs(BoundPairs):
 class Counts:
     """How often each sequence has which words, in compressed rows; 16 bytes per distinct word of a sequence."""
 
-    keys: NDArray[np.uint64]
-    values: NDArray[np.float64]
-    indptr: NDArray[np.int64]
+    keys: NDArray[Any]
+    values: NDArray[Any]
+    indptr: NDArray[Any]
     letters: int
+
+    def numbers(self) -> NDArray[Any]:
+        """The keys as columns, which have a sign."""
+        return self.keys if self.keys.dtype.kind == "i" else self.keys.astype(np.int64)
 
     def vectors(self, columns: NDArray[np.int32] | NDArray[np.int64], width: int, dtype: Any) -> SparseVectors:
         """Rows of counts at these columns; -1 for a word that has none."""
@@ -112,7 +116,7 @@ class Counts:
         return np.asarray(np.diff(sums[self.indptr]))
 
 
-class WordKernel(SequenceKernel):
+class WordKernel(SequenceKernel, Numbering):
     """k(x, z) = sum over words u of c_x(u) c_z(u), with c_x(u) counts that a subclass describes."""
 
     reverse_complement: bool
@@ -127,8 +131,10 @@ class WordKernel(SequenceKernel):
 
     def check_strands(self) -> None:
         object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
-        if self.reverse_complement and self.alphabet != "dna":
-            raise ValueError(f'reverse_complement=True needs alphabet="dna", whose letters pair, not {self.alphabet!r}')
+        if self.reverse_complement and self.alphabet not in PAIRED:
+            raise ValueError(
+                f'reverse_complement=True needs alphabet="dna" or "rna", whose letters pair, not {self.alphabet!r}'
+            )
 
     def counts(self, x: Sequences, like: Sequences, strangers: bool = False) -> Counts:
         """The counts of x; without an alphabet, letters are numbered as in ``like``.
@@ -177,32 +183,73 @@ class WordKernel(SequenceKernel):
         a = as_sequences(x)
         return self.counts(a, a).squares()
 
+    # -- explicit features ------------------------------------------------------------------------------------
+
+    def listed(self, x: Sequences, like: Sequences) -> Counts:
+        """How often each sequence has which feature, by numbers below ``possible``; letters are those of ``like``."""
+        return self.counts(x, like)
+
+    def possible(self, letters: int) -> int:
+        """The number of features there may be over so many letters."""
+        shortest, longest, _, _ = self.words()
+        return int(sum(letters**k for k in range(shortest, longest + 1)))
+
     def features_of(self, x: Samples) -> Any:
         """Sparse counts, one column per possible word: the same columns in every call."""
         x = as_sequences(x)
-        if self.alphabet is None and (self.by_call or not set(x.letters) <= set(LATIN)):
+        width, listed = self.width_of(x), self.listed(x, x)
+        return listed.vectors(listed.numbers(), width, x.dtype).array
+
+    def width_of(self, x: Sequences) -> int:
+        """The number of columns, if they have the same meaning in every call and are not too many."""
+        if self.alphabet is None:
+            number = "" if self.by_call else ", or number the words of some samples: k.in_columns_of(X).features(X)"
             raise FeaturesError(
-                f"the features of {self} have a column per possible word, so the letters must be known; "
-                "give an alphabet, for example alphabet='protein' or a tuple of tokens"
+                f"the features of {self} have a column per possible word, so the letters must be known; give an "
+                f"alphabet, for example alphabet='protein' or a tuple of tokens{number}"
             )
-        fixed = self if self.alphabet is not None else dataclasses.replace(self, alphabet=LATIN)  # type: ignore[type-var]
-        width = self.columns(numbering(fixed.alphabet, x)[1])
+        width = self.possible(numbering(self.alphabet, x)[1])
         if width > MOST_COLUMNS:
             raise FeaturesError(
                 f"the features of {self} would have {width} columns, one per possible word; at most {MOST_COLUMNS} "
                 "are made. Use the kernel itself, or an alphabet of fewer letters"
             )
-        return fixed.sparse(x, width)
+        return width
 
-    def columns(self, letters: int) -> int:
-        """The number of possible words over so many letters."""
+    def names_of(self, x: Samples) -> list[str]:
+        x = as_sequences(x)
+        check_number(self.width_of(x))
+        return self.every_name(letter_names(self.alphabet, x))
+
+    def every_name(self, letters: list[str]) -> list[str]:
+        """The words in the order of their numbers."""
         shortest, longest, _, _ = self.words()
-        return int(sum(letters**k for k in range(shortest, longest + 1)))
+        join = between(letters).join
+        return [join(word) for k in range(shortest, longest + 1) for word in product(letters, repeat=k)]
 
-    def sparse(self, x: Sequences, width: int) -> Any:
-        """The features, of which there are so many."""
-        counts = self.counts(x, x)
-        return counts.vectors(counts.keys.astype(np.int64), width, x.dtype).array
+    def in_columns_of(self, X: Any) -> Kernel:
+        """Without an alphabet, the kernel with a column for each word that X has; else columns are fixed already."""
+        return InColumns(self, as_sequences(X)) if self.alphabet is None and not self.by_call else self
+
+    def features_among(self, x: Samples, reference: Samples) -> Any:
+        return self.within(as_sequences(x), as_sequences(reference)).array
+
+    def names_among(self, reference: Samples) -> list[str]:
+        """Each word as it stands where it first occurs."""
+        z = as_sequences(reference)
+        shortest, longest, strands, _ = self.words()
+        code, letters = numbering(self.alphabet, z)
+        strings = _native.strings(z.coded(code), z.offsets, max(letters, 1))
+        _, first = np.unique(_native.list_words(strings, shortest, longest, strands), return_index=True)
+        lengths = np.arange(shortest, longest + 1)
+        of_each = np.maximum(z.lengths[:, None] - lengths + 1, 0).ravel()  # words of one sequence and one length
+        ends = np.cumsum(of_each)
+        run = np.searchsorted(ends, first, side="right")
+        begin = z.offsets[run // len(lengths)] + first - (ends - of_each)[run]
+        names, ids = letter_names(self.alphabet, z), z.ids.tolist()
+        join = between(names).join
+        pieces = zip(begin.tolist(), lengths[run % len(lengths)].tolist(), strict=True)
+        return [join([names[i] for i in ids[b : b + k]]) for b, k in pieces]
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,8 +257,8 @@ class Spectrum(WordKernel):
     """The inner product of counts of words (k-mers): k(x, z) = sum over words u of k letters of n_u(x) n_u(z).
 
     n_u(x) is how often u stands in x or, with ``presence=True``, whether it does: 1 or 0. With ``min_k``, words of all
-    lengths from ``min_k`` to ``k`` count. With ``reverse_complement=True`` (DNA), the words of both strands do. Leslie,
-    Eskin, Noble, "The spectrum kernel" (2002).
+    lengths from ``min_k`` to ``k`` count. With ``reverse_complement=True`` (DNA, RNA), the words of both strands do.
+    Leslie, Eskin, Noble, "The spectrum kernel" (2002).
 
     Memory: 28 bytes per distinct word of a sequence. Words of more than 63 bits are told apart by 64 bits of hash.
 

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from mercer import _native
 from mercer.kernels.base import Kernel, Validity
-from mercer.kernels.explicit import Described, ExplicitKernel
+from mercer.kernels.columns import short
+from mercer.kernels.explicit import Described, ExplicitKernel, Words
 from mercer.kernels.leaf import positive
 from mercer.kernels.native import ObjectPairs
 from mercer.kernels.pairs import Pairs
@@ -45,6 +46,15 @@ class Subtree(ExplicitKernel):
     def look_up(self, x: Trees, language: Any) -> SparseVectors:
         subtrees, vocabulary = language
         return _counts(x, subtrees.look_up(x.labelled_as(vocabulary)), len(subtrees))
+
+    def texts(self, language: Any) -> list[str]:
+        """Bracketed text, as trees are read from."""
+        subtrees, vocabulary = language
+        names: list[str] = []  # children have smaller numbers than their parents
+        for word in Words(*subtrees.words()):
+            children = [names[part] if part >= 0 else str(vocabulary[-1 - part]) for part in word[1:]]
+            names.append(short(f"({' '.join([str(vocabulary[word[0]]), *children])})", str(len(names))))
+        return names
 
 
 def _counts(x: Trees, numbers: Array, width: int) -> SparseVectors:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from mercer._native import Op, Pair
 from mercer.kernels.base import Kernel, Validity, instance, number
 from mercer.kernels.collapse import Collapsed, mapped
+from mercer.kernels.columns import column_names
 from mercer.kernels.leaf import InnerProduct, VectorKernel, finite, integer, vectors
-from mercer.kernels.maps import Map, homogeneous, monomials
+from mercer.kernels.maps import Map, homogeneous, map_names, map_text, monomial_names, monomials
 from mercer.kernels.pairs import Step, step
 from mercer.samples import Features, Samples, SparseVectors, Vectors, as_samples
 from mercer.samples.base import Array
@@ -40,6 +41,9 @@ class Linear(InnerProduct):
 
     def features_of(self, x: Samples) -> Any:
         return vectors(x).array
+
+    def names_of(self, x: Samples) -> list[str]:
+        return column_names(x)
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +72,7 @@ class Polynomial(VectorKernel):
     def validity(self) -> Validity:
         if self.degree == 0 or (self.c >= 0 and self.gamma >= 0):
             return "psd"
-        if self.degree % 2 == 0 and 0 in (self.c, self.gamma):  # then the sign of the other does not matter
+        if self.degree % 2 == 0 and self.c * self.gamma >= 0:  # then that of -c and -gamma is the same kernel
             return "psd"
         return "indefinite"
 
@@ -82,6 +86,11 @@ class Polynomial(VectorKernel):
         if self.validity != "psd":
             return super().features_of(x)
         return monomials(vectors(x).dense(), self.degree, self.c, self.gamma)
+
+    def names_of(self, x: Samples) -> list[str]:
+        if self.validity != "psd":
+            return super().names_of(x)
+        return monomial_names(column_names(x), range(self.degree if self.c == 0 else 0, self.degree + 1))
 
     def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
         if self.validity != "psd":
@@ -120,8 +129,14 @@ class PowerSeries(VectorKernel):
         if self.validity != "psd":
             return super().features_of(x)
         X = vectors(x).dense()
-        terms = [(j, a) for j, a in enumerate(self.coefficients) if a > 0] or [(0, 0.0)]  # k = 0: the number 0
-        return np.hstack([np.sqrt(a) * homogeneous(X, j) for j, a in terms])
+        return np.hstack([np.sqrt(self.coefficients[j]) * homogeneous(X, j) for j in self.terms()])
+
+    def terms(self) -> list[int]:
+        """The exponents; of k = 0, the number 0, that of a constant."""
+        return [j for j, a in enumerate(self.coefficients) if a > 0] or [0]
+
+    def names_of(self, x: Samples) -> list[str]:
+        return monomial_names(column_names(x), self.terms()) if self.validity == "psd" else super().names_of(x)
 
     def __repr__(self) -> str:
         if too_many(len(self.coefficients)):
@@ -153,6 +168,9 @@ class Cosine(InnerProduct):
     def features_of(self, x: Samples) -> Any:
         return self.prepare(x).array
 
+    def names_of(self, x: Samples) -> list[str]:
+        return column_names(x)
+
 
 @dataclass(frozen=True, repr=False)
 class Sigmoid(VectorKernel):
@@ -172,6 +190,8 @@ class Sigmoid(VectorKernel):
 
     @property
     def validity(self) -> Validity:
+        if self.gamma == 0:  # a constant
+            return "psd" if self.c >= 0 else "cpd"
         return "indefinite"
 
     @property
@@ -238,6 +258,8 @@ class FeatureMap(InnerProduct):
     def features_of(self, x: Samples) -> Any:
         return self.prepare(x).array
 
+    def names_of(self, x: Samples) -> list[str]:
+        return map_names(self.phi, x, self.prepare(x.take(np.arange(1))).width)
+
     def __repr__(self) -> str:
-        name = repr(self.phi) if isinstance(self.phi, Map) else getattr(self.phi, "__name__", repr(self.phi))
-        return f"FeatureMap({name})"
+        return f"FeatureMap({map_text(self.phi)})"

@@ -19,6 +19,7 @@ from sklearn.utils.validation import validate_data
 from mercer.caller import warn_caller as warn_caller  # the machines take it from here
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.kernels.base import instance
+from mercer.kernels.pairs import chunks
 from mercer.machines.refit import Refittable
 from mercer.problem import Vector
 from mercer.samples import Samples, as_samples
@@ -255,23 +256,51 @@ def how_good(machine: Any, X: Any, y: Any) -> str:
     return f"On {len(some)} of its own samples its R2 is {explained:.3g}, that of a constant 0."
 
 
-def warn_of_zeros(machine: Any, diagonal: Vector, samples: Samples) -> None:
-    """Says for how many samples the kernel is zero: k(x, x) = 0 is a feature vector of zeros, if k has features.
+def warn_of_zeros(kernel: Kernel, diagonal: Vector, samples: Samples) -> None:
+    """Says for how many samples the kernel is zero, if it is zero between them and all others.
 
     Among vectors some zeros are points like others; a matrix of zeros is not.
     """
-    if machine.kernel_.validity != "psd":
+    suspects = np.flatnonzero(diagonal == 0)
+    if not len(suspects):
         return
-    empty = np.flatnonzero(diagonal == 0)
-    if not len(empty) or (samples.width is not None and len(empty) < len(diagonal)):
+    n = len(diagonal)
+    objects = reads_objects(kernel, samples.take(np.arange(1)))
+    if not objects and len(suspects) < n:
         return
-    which = "all" if len(empty) == len(diagonal) else f"{len(empty)} of"
+    empty = suspects if kernel.validity == "psd" else without_similarity(kernel, samples, suspects, objects)
+    if not len(empty) or (not objects and len(empty) < n):
+        return
+    which = "all" if len(empty) == n else f"{len(empty)} of"
+    why = (
+        "they have no feature that it counts, such as a word of its alphabet and length, a node or a label"
+        if objects
+        else "no two of them have anything in common"
+    )
     warn_caller(
-        f"{machine.kernel_} is zero for {which} {len(diagonal)} samples (the first is number {empty[0]}), so that "
-        "nothing can be learned of them: they have no feature that it counts, such as a word of its alphabet and "
-        "length, a node or a label. Look at k.diag(X), and choose another kernel or leave them out.",
+        f"{kernel} is zero for {which} {n} samples (the first is number {empty[0]}), so that nothing can be learned of "
+        f"them: {why}. Look at k.diag(X), and choose another kernel or leave them out.",
         ZeroKernelWarning,
     )
+
+
+def reads_objects(kernel: Kernel, one: Samples) -> bool:
+    """Whether a kernel, or one it is made of, sees this sample as something else than numbers or a row of a table."""
+    return one.width is None or any(reads_objects(child, kernel.seen_by(child, one)) for child in kernel.children)
+
+
+def without_similarity(kernel: Kernel, samples: Samples, suspects: Any, every: bool) -> Any:
+    """Those of the suspects, which have k(x, x) = 0, with k(x, z) = 0 for all z; only a PSD kernel has no others.
+
+    Unless ``every`` one is to be found, a single one that has a similarity ends the search.
+    """
+    gram, found = kernel.gram(samples, budget=0), []
+    for rows in chunks(len(suspects), 8 * len(samples)):
+        part = suspects[rows]
+        found.append(part[~gram.rows(part).any(axis=1)])
+        if not every and len(found[-1]) < len(part):
+            break
+    return np.concatenate(found)
 
 
 class Stages:

@@ -102,7 +102,7 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         with limited(self.n_jobs):
             self._decompose(samples, Z, Watch(self, context))
         self._warn_of_kernel()
-        warn_of_zeros(self, self.kernel_.gram(samples, budget=0).diag(), samples)
+        warn_of_zeros(self.kernel_, self.kernel_.gram(samples, budget=0).diag(), samples)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return samples
 

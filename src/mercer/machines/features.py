@@ -5,24 +5,29 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+import scipy.sparse as sp
+from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer.kernels import Kernel
+from mercer.kernels.columns import distinct
 from mercer.kernels.named import NAMES
-from mercer.machines.base import KernelMachine
+from mercer.machines.base import KernelMachine, warn_of_zeros
+from mercer.samples.base import Array
 
 
-class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
+class KernelFeatures(TransformerMixin, KernelMachine):  # type: ignore[misc]
     """The explicit feature map of a kernel, where it is finite: k(x, z) = transform(x) . transform(z)
 
     Parameters
     ----------
     kernel : str, callable or Kernel, default="linear"
         A kernel with finitely many features, such as ``Spectrum``, ``WeisfeilerLehman`` or ``Polynomial``. The features
-        of kernels of graphs and of ``Subtree`` are the parts that the training samples have. Others, which only new
-        samples have, are left out: they meet nothing in training, so no machine could weigh them.
+        of kernels of graphs, of ``Subtree`` and, without an alphabet, of words are the parts that the training samples
+        have. Others, which only new samples have, are left out: they meet nothing in training, so no machine could
+        weigh them.
 
     Attributes
     ----------
@@ -34,6 +39,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMa
     A linear machine behind it predicts at a cost that does not depend on the number of support vectors. (So do the
     expansions of ``SVC`` and the others, which form the same weights at the first prediction where that pays.)
 
+    With ``set_output(transform="pandas")`` sparse features become a frame of sparse columns, and memory does not grow;
+    with ``"polars"``, which has none, a frame of dense ones.
+
     Examples
     --------
     >>> from mercer import KernelFeatures, LinearSVC
@@ -43,6 +51,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMa
     >>> machine = make_pipeline(KernelFeatures(WeisfeilerLehman(2)), LinearSVC())
     >>> machine.fit([path, ring], [0, 1]).predict([[(0, 1), (1, 2), (2, 3), (3, 4)]])
     array([0])
+    >>> machine[0].get_feature_names_out().tolist()
+    ['node', 'node(node)', 'node(node, node)', 'node(node(node, node))', 'node(node(node), node(node, node))',
+     'node(node(node, node), node(node, node))']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"kernel": [StrOptions(set(NAMES)), Kernel, callable]}
@@ -57,10 +68,33 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMa
         kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
         samples = kernel.samples(X)
         self.kernel_ = kernel.resolve(samples).in_columns_of(samples)
-        self._n_features_out = self.kernel_.features(samples.take(np.arange(1))).shape[1]
+        self._example = samples.take(np.arange(1))  # which has the columns that features are named by
+        self._n_features_out = self.kernel_.features(self._example).shape[1]
+        warn_of_zeros(self.kernel_, self.kernel_.diag_of(samples), samples)
         return self
 
     def transform(self, X: Any) -> Any:
         """The features of X, one row per sample; a CSR array where the kernel's are sparse."""
         check_is_fitted(self)
-        return self.kernel_.features(self._validated(X, reset=False))
+        features = self.kernel_.features(self._validated(X, reset=False))
+        return self._contained(features, X) if sp.issparse(features) else features
+
+    def _contained(self, features: Any, X: Any) -> Any:
+        """Sparse features as scikit-learn can put them into the container that ``set_output`` asks for."""
+        container = _get_output_config("transform", self)["dense"]
+        if container == "default":
+            return features
+        if container != "pandas":
+            return features.toarray()
+        import pandas as pd  # type: ignore[import-untyped]  # whoever asks for its frames has it
+
+        index = X.index if isinstance(X, (pd.DataFrame, pd.Series)) else None
+        return pd.DataFrame.sparse.from_spmatrix(features, index=index)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the features; see ``Kernel.feature_names``. Those of columns may be given."""
+        check_is_fitted(self)
+        example = self._example
+        if hasattr(self, "n_features_in_"):
+            example = example.named(_check_feature_names_in(self, input_features).tolist())
+        return distinct(self.kernel_.names_of(example))

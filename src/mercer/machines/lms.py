@@ -123,7 +123,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         self._keep(samples, y, space, descent)
         self._warn(descent)
         warn_of_kernel(self, X, y)
-        warn_of_zeros(self, space.diag(), samples)
+        warn_of_zeros(self.kernel_, space.diag(), samples)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
@@ -257,7 +257,7 @@ class LMS(LeastMeanSquares):
     """
 
     def _space(self, samples: Samples) -> Features:
-        return Features(self.kernel_.features(samples))
+        return Features(self.kernel_.in_columns_of(samples).features(samples))
 
     def _keep(self, samples: Samples, y: Array, space: Any, descent: Descent) -> None:
         super()._keep(samples, y, space, descent)

@@ -95,7 +95,7 @@ class KernelNeighbors(KernelMachine):
     def _warn_of_kernel(self) -> None:
         """Says that the kernel is none, as some squared distances tell, or that it is nothing but zeros."""
         gram = self.kernel_.gram(self.samples_, budget=0)
-        warn_of_zeros(self, gram.diag(), self.samples_)
+        warn_of_zeros(self.kernel_, gram.diag(), self.samples_)
         if by_construction(self.kernel_, balanced=True):
             return
         witness = of_some_rows(gram)

@@ -255,7 +255,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         finally:  # what was learned before Ctrl-C is kept
             self.n_samples_seen_ = len(samples)
             self._keep(samples, np.arange(len(samples)), learner, lesson)
-        warn_of_zeros(self, gram.diag(), samples)
+        warn_of_zeros(self.kernel_, gram.diag(), samples)
         self._warn_of_kernel()
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
@@ -289,6 +289,8 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         for start in range(0, len(samples), PART):
             part = np.arange(start, min(start + PART, len(samples)))
             mistakes += self._part(samples.take(part), codes[part], weight[part])
+        if not samples.numeric:  # of vectors, those of one part may well be zero
+            warn_of_zeros(self.kernel_, self.kernel_.diag_of(samples), samples)
         return mistakes
 
     def _part(self, samples: Samples, codes: Positions, weight: Array) -> int:

@@ -103,7 +103,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
     def _warn_of_kernel(self, X: Any, targets: Vector, gram: Gram) -> None:
         """Says that the kernel is not positive semi-definite, or that it is nothing but zeros."""
         warn_of_kernel(self, X, targets)
-        warn_of_zeros(self, gram.diag(), gram.samples)
+        warn_of_zeros(self.kernel_, gram.diag(), gram.samples)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values of the fitted function at X; with ``return_std``, their standard deviations as well.

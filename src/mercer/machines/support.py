@@ -129,11 +129,14 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
                 self._keep(X, training, problems, interrupt.solutions, precisely=False)
             raise
         self._refuse_overflow(training, solutions)
+        # Of vectors only a matrix of zeros counts, and then no function has a norm, where norms are known.
+        if not training.samples.numeric or not any(abs(solution.squared_norm) > 0 for solution in solutions):
+            warn_of_zeros(training.kernel, gram.diag()[training.place], training.samples)
         self._keep(X, training, problems, solutions)
         if self.verbose:
             tell(self, None, "solve", summary(list(map(certificate_of, solutions)), float(self.tol)), {})
         self._warn(training, solutions)
-        self._warn_of_kernel(X, y, training, gram, solutions)
+        warn_of_kernel(self, X, None if is_outlier_detector(self) else y)
         self._complete(training, gram)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
@@ -366,13 +369,6 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         else:
             text = f"The solver stopped before it converged: {reached} Columns of one scale, or a smaller C, may help."
         warn_caller(text, ConvergenceWarning)
-
-    def _warn_of_kernel(self, X: Any, y: Any, training: Training, gram: Gram, solutions: Sequence[Solution]) -> None:
-        """Says that the kernel is none, or nothing but zeros, as far as that is known."""
-        warn_of_kernel(self, X, None if is_outlier_detector(self) else y)
-        # Of vectors only a matrix of zeros counts, and then no function has a norm.
-        if training.samples.width is None or not any(solution.squared_norm for solution in solutions):
-            warn_of_zeros(self, gram.diag()[training.place], training.samples)
 
     @property
     def expansion_(self) -> Expansion:

@@ -29,6 +29,8 @@ class Samples(ABC):
     kind: str
     #: The names of the columns, where they have any.
     names: tuple[str, ...] | None = None
+    #: Whether every sample is a row of numbers.
+    numeric = False
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -83,6 +85,10 @@ class Samples(ABC):
         if self.names == other.names or sorted(self.names or ()) != sorted(other.names or ()):
             return self
         return self.select(list(other.names or ()))
+
+    def named(self, names: Sequence[str] | None = None) -> Samples:
+        """The same samples with these names of their columns or, where they have none, with x0, x1 and so on."""
+        return self
 
     def seen_by(self, kernel: Any, columns: Columns) -> Samples:
         """Some of the columns, as a kernel reads them."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.samples.base import Array, Columns, Samples, positions, squared_deviations
+from mercer.samples.vectors import Vectors
 
 #: Entries that are counted together.
 PART = 2**18
@@ -26,6 +27,7 @@ class SparseVectors(Samples):
     """
 
     kind = "sparse vectors"
+    numeric = True
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -64,6 +66,10 @@ class SparseVectors(Samples):
         chosen = self.array[:, positions(columns, None, self.width)].tocsr()
         chosen.sort_indices()
         return SparseVectors(chosen)
+
+    def named(self, names: Sequence[str] | None = None) -> Samples:
+        """One of them, with names: names ask for no more."""
+        return Vectors(self.take(np.arange(1)).dense()).named(names)
 
     def dense(self) -> Array:
         return np.asarray(self.array.toarray())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -135,6 +135,11 @@ class Table(Samples):
         where = positions(columns, self.names, self.width)
         names = None if self.names is None else tuple(self.names[i] for i in where)
         return from_columns(tuple(self.columns[i] for i in where), names)
+
+    def named(self, names: Sequence[str] | None = None) -> Table:
+        if names is None and self.names is not None:
+            return self
+        return Table(self.columns, tuple(names or (f"x{i}" for i in range(self.width))))
 
     def dense(self) -> Array:
         self.complete()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ class Vectors(Samples):
     """
 
     kind = "vectors"
+    numeric = True
 
     def __init__(self, array: Array, names: tuple[str, ...] | None = None) -> None:
         self.array = array
@@ -60,6 +61,10 @@ class Vectors(Samples):
         where = positions(columns, self.names, self.width)
         names = None if self.names is None else tuple(self.names[i] for i in where)
         return Vectors(self.array[:, where], names)
+
+    def named(self, names: Sequence[str] | None = None) -> Vectors:
+        known = self.names or tuple(f"x{i}" for i in range(self.width))
+        return Vectors(self.array, known if names is None else tuple(names))
 
     def dense(self) -> Array:
         return self.array
