@@ -24,6 +24,7 @@ from mercer.kernels import (
 from mercer.validity import check_kernel, empirical_map, integral_condition, mercer_expansion
 
 from .kernels.cases import CASES
+from .names import named
 
 EVIL = "<script>alert('1')</script>"
 rng = np.random.default_rng(0)
@@ -47,7 +48,7 @@ def html(value):
     return text
 
 
-@pytest.mark.parametrize("kernel", [case.kernel for case in CASES], ids=str)
+@pytest.mark.parametrize("kernel", [case.kernel for case in CASES], ids=named)
 def test_kernels_show_their_algebra(kernel):
     assert html(kernel).startswith("<code title=")
     assert str(kernel) == repr(kernel) or len(repr(kernel)) > 200

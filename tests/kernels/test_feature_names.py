@@ -44,6 +44,7 @@ from mercer.kernels import (
 )
 from mercer.kernels.columns import LONGEST, MOST_NAMES
 
+from ..names import named
 from . import naive_graphs, naive_trees
 from .cases import CASES, DATA
 from .test_features import WITH_FEATURES
@@ -209,7 +210,7 @@ def occurrences(pattern, text):
         (GappedKmer(4, 4), lambda name: name),
         (GappedKmer(3, 2, alphabet="ACGTOS"), lambda name: name),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_words_are_counted_where_they_stand(kernel, written):
     _, F, names = columns(kernel, TEXTS)
@@ -336,7 +337,7 @@ GRAPH_CASES = [
 
 
 @pytest.mark.parametrize("graphs", [GRAPHS, PLAIN], ids=["labelled", "of one label"])
-@pytest.mark.parametrize(("kernel", "expected"), GRAPH_CASES, ids=lambda value: repr(value)[:40])
+@pytest.mark.parametrize(("kernel", "expected"), GRAPH_CASES, ids=lambda value: named(value)[:40])
 def test_parts_of_graphs_are_counted(kernel, expected, graphs):
     _, F, names = columns(kernel, graphs)
     for row, counts in zip(F, expected(graphs, bonds=graphs is GRAPHS), strict=True):

@@ -26,6 +26,8 @@ from mercer.kernels import (
 )
 from mercer.samples import as_samples
 
+from ..names import named
+
 N = 24
 rng = np.random.default_rng(7)
 AGE, PAY = rng.standard_normal(N), rng.standard_normal(N)
@@ -184,7 +186,7 @@ READ = [
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "Arrow"])
-@pytest.mark.parametrize("kernel", READ, ids=str)
+@pytest.mark.parametrize("kernel", READ, ids=named)
 def test_gaps_that_are_read_are_refused(kernel, library):
     whole = library({"age": AGE, "city": CITY, "pay": PAY.tolist()})
     X = library({"age": AGE, "city": holes(CITY), "pay": holes(PAY.tolist())})
