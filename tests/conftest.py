@@ -12,7 +12,7 @@ INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuses names that hold a place in memory: processes that share the tests out must know them by the same names."""
+    """Refuses names that hold a place in memory: processes that share the tests must know them by the same names."""
     unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if unstable:
         raise pytest.UsageError(f"tests need names that stay, as tests.names.named gives: {unstable[0]}")

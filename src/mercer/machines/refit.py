@@ -7,7 +7,6 @@ refused leave it as it was, too. Whatever reads more than one attribute reads th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from sklearn.utils._available_if import _AvailableIfDescriptor
@@ -57,7 +56,10 @@ def _twin(machine: Any, state: dict[str, Any]) -> Any:
     return twin
 
 
-def _at_once(fit: Callable[..., Any]) -> Callable[..., Any]:
+def _at_once(fit: Any) -> Any:
+    if isinstance(fit, _AvailableIfDescriptor):  # a method that some machines have
+        return _AvailableIfDescriptor(_at_once(fit.fn), fit.check, fit.attribute_name)
+
     @functools.wraps(fit)
     def fitted(self: Any, *args: Any, **keywords: Any) -> Any:
         working = _twin(self, dict(self.__dict__))
