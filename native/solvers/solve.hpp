@@ -11,11 +11,6 @@
 
 namespace mercer {
 
-struct Matrices {
-    std::unique_ptr<Gram<float>> single; // may be null
-    std::unique_ptr<Gram<double>> exact;
-};
-
 // One problem with its answer. `a` is where to begin, is made feasible and improved in place; `f` becomes K a.
 struct Task {
     Problem problem;

@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from mercer import NuSVC
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from mercer.kernels.native import single_error
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
 from mercer.samples import as_samples
 from mercer.solvers import SMO, NotSeparableError, SolverInterrupted, certify
-from mercer.solvers.smo import single_error
 
 from ..naive import smo
 

@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
-from mercer.kernels.pairs import Pairs, StoredPairs
+from mercer.kernels.pairs import Pairs
 from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 
 #: The budget of a row cache in bytes, unless another is given.
 DEFAULT_BUDGET = 256 * 2**20
+#: Samples stay packed if they take at most this part of the budget.
+PACKED = 0.5
+#: A matrix of dear entries, as those of alignments are, is computed once and kept whole if it takes at most this part.
+WHOLE = 0.75
 
 
 class Gram:
@@ -46,7 +50,7 @@ class Gram:
         self.cache = self._row_cache()
 
     def _row_cache(self) -> _native.RowCacheF32 | _native.RowCacheF64 | None:
-        if isinstance(self.pairs, StoredPairs):
+        if self.pairs.stored:
             return None
         make = _native.RowCacheF32 if self.dtype == np.float32 else _native.RowCacheF64
         return make(len(self), self.budget)
@@ -82,7 +86,29 @@ class Gram:
         left, right = self._positions(rows), self._positions(columns)
         if len(right) and (np.diff(right) == 1).all():
             return self.pairs.block(left, slice(int(right[0]), int(right[-1]) + 1))
-        return self.kernel.bind(self.samples.take(left), self.samples.take(right)).dense()
+        return self.between(left, right).dense()
+
+    def between(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
+        """The pairs of the samples at these positions with others of them."""
+        same = np.array_equal(rows, columns)
+        if same and np.array_equal(rows, np.arange(len(self))):
+            return self.pairs
+        x = self.samples.take(rows)
+        return self.kernel.bind(x, x if same else self.samples.take(columns))
+
+    def matrices(self, budget: int, order: NDArray[np.int64] | None = None, *, single: bool) -> _native.Matrices:
+        """The matrix, in this order, for the solvers of the core; all entries are computed now where they are dear.
+
+        With ``single`` in float32, too, where the error of that can be bounded.
+        """
+        if self.whole_bytes(budget):
+            return _native.stored_matrices(self.exact.to_dense(), order)
+        return self.pairs.matrices(self, order, int(PACKED * budget), single=single)
+
+    def whole_bytes(self, budget: int) -> int:
+        """The bytes of all entries, if they are dear and fit a budget; else 0: rows are computed as asked for."""
+        size = 8 * len(self) ** 2
+        return size if self.pairs.dear and size <= WHOLE * budget else 0
 
     @remembered
     def _diagonal(self) -> Array:
@@ -134,7 +160,7 @@ class Gram:
 
     def held(self) -> Gram:
         """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""
-        if len(self) ** 2 * self.dtype.itemsize > self.budget or isinstance(self.pairs, StoredPairs):
+        if len(self) ** 2 * self.dtype.itemsize > self.budget or self.pairs.stored:
             return self
         known = Similarities(self.to_dense())
         if self.pairs.same:

@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.pairs import Pairs, Rows, Step
+from mercer.kernels.pairs import Pairs, Rows, Step, Whole
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
+
+#: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
+SINGLE = 1e-6
 
 #: Reductions that depend on differences of samples only.
 MOVABLE = (_native.Pair.squared_distance, _native.Pair.squared_direct, _native.Pair.l1, _native.Pair.linf)
@@ -123,6 +126,15 @@ class NativePairs(BoundPairs):
             radius += float(np.sqrt(np.square(centre).sum()))  # no BLAS, see machines.training.finite
         return float(np.finfo(np.float32).eps) * most * radius
 
+    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+        """In float32, too, where the error of that can be bounded."""
+        shift, error, lost = self.shift(), np.inf, 0.0
+        if single and self.fits_single() and np.isfinite(error := single_error(self, 0.0)):
+            shift = self.single_shift(shift)
+            lost = single_error(self, self.lost(shift)) - error
+        formula = _native.Formula(self.pair, self.steps, self.rate)
+        return _native.formula_matrices(self.x.rows(), formula, shift, self.scale, error, lost, packed, order)
+
     def fits_single(self) -> bool:
         """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""
         return float(self.z.squares().max(initial=0.0)) < 1e30 and within(1e30, self.steps)
@@ -134,6 +146,32 @@ class NativePairs(BoundPairs):
         if self.pair == _native.Pair.intersection:
             return float(self.z.totals().max(initial=0.0))
         return np.inf
+
+
+def single_error(pairs: NativePairs, lost: float) -> float:
+    """A bound on the error of an entry in float32 if distances are off by ``lost``; infinity where none is known."""
+    Op, Pair = _native.Op, _native.Pair
+    size = float(pairs.largest())
+    # The reduction: sums of terms of one sign are accurate relatively, dot products relative to the norms.
+    relative = pairs.pair not in (Pair.dot, Pair.squared_distance)
+    error = SINGLE * size
+    for number, (op, a, b, _) in enumerate(pairs.steps):
+        if op == Op.affine:
+            error, size = abs(a) * error, abs(a) * size + abs(b)
+        elif op == Op.integer:
+            with np.errstate(over="ignore"):  # beyond float64 nothing is known
+                error, size = (float(x) for x in (a * np.power(size, a - 1) * error if a else 0.0, np.power(size, a)))
+        elif op == Op.exp and a < 0 and (relative or pairs.rate > 0) and not (number and lost):
+            # D e^-D is below 1/2; squared distances are repaired where they cancel. What is lost before counts with the
+            # steepest slope of exp(-a D), or of exp(-a D^2).
+            squared = pairs.pair in (Pair.squared_distance, Pair.squared_direct)
+            steepest = np.sqrt(2 * abs(a) / np.e) if squared else abs(a)
+            error, size = 2 * SINGLE + float(steepest) * lost, 1.0
+        elif op == Op.tanh:
+            error, size = error + SINGLE, 1.0
+        else:
+            return np.inf
+    return error if np.isfinite(error) else np.inf
 
 
 class FeaturePairs(NativePairs):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,32 @@ def part(rows: Rows, within: slice) -> Rows:
     return rows[within]
 
 
+class Whole(Protocol):
+    """The matrix of a set of samples with itself, of which parts can be bound anew: a Gram matrix."""
+
+    @property
+    def exact(self) -> Whole:
+        """The same matrix in float64."""
+
+    def __len__(self) -> int: ...
+    def between(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
+        """The pairs of some of the samples with others."""
+
+    def diag(self) -> Array:
+        """k(x, x) for every sample."""
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """A matrix whose samples stand in another order, as the core asks for parts of it."""
+
+    whole: Whole
+    order: NDArray[np.int64]
+
+    def between(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
+        return self.whole.between(self.order[rows], self.order[columns])
+
+
 class Pairs(ABC):
     """The matrix of k(x_i, z_j). ``same`` says that it is symmetric: x and z are the same samples, and so is k."""
 
@@ -59,6 +86,8 @@ class Pairs(ABC):
     dear = False
     #: Whether ``share`` takes over anything.
     shares = False
+    #: Whether the entries are in memory already, so that nothing is gained by keeping them.
+    stored = False
 
     def __init__(self, shape: tuple[int, int], dtype: Any, same: bool) -> None:
         self.shape = shape
@@ -152,6 +181,16 @@ class Pairs(ABC):
         """Takes over what another, bound to the same columns, has prepared of them, if anything."""
         return
 
+    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+        """The matrix ``whole``, which these are the pairs of, for the solvers of the core: its samples in this order.
+
+        At most ``packed`` bytes of packed samples are kept. With ``single`` in float32, too, where that has a bounded
+        error and gains time. Here the blocks are filled by Python, in float64.
+        """
+        every = np.arange(len(whole)) if order is None else order
+        diagonal = np.ascontiguousarray(whole.exact.diag()[every], dtype=np.float64)
+        return _native.function_matrices(Reordered(whole.exact, every), diagonal)
+
     def fits_single(self) -> bool:
         """Whether float32 can hold the values, and gains time; a user's function and a given matrix gain none."""
         return False
@@ -235,6 +274,8 @@ class Bordered(Pairs):
 class StoredPairs(Pairs):
     """Entries taken from a matrix that exists already: row i, and column ``columns[j]``."""
 
+    stored = True
+
     def __init__(self, matrix: Array, columns: NDArray[np.int64], same: bool) -> None:
         super().__init__((len(matrix), len(columns)), matrix.dtype, same)
         self.matrix, self.columns = matrix, columns
@@ -247,6 +288,10 @@ class StoredPairs(Pairs):
         if self.whole:
             return self.matrix[rows][:, columns].copy()
         return self.matrix[rows].take(self.columns[columns], axis=1)
+
+    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+        """Read where it lies."""
+        return _native.stored_matrices(self.matrix if self.whole else self.matrix[:, self.columns], order)
 
     def product(self, V: Array) -> Array:
         """Without a copy if all columns are wanted as they are; in parts, so that Ctrl-C is heard between them."""

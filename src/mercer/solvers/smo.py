@@ -3,7 +3,7 @@
     minimise over a   1/2 a'(K + diag(ridge)) a - q'a + l1'|a|     within bounds, the sum of each group fixed
 
 Platt (1999); Fan, Chen and Lin, "Working set selection using second order information" (JMLR 2005); Joachims (1999).
-This file turns a Gram matrix and problems into the core's matrices and tasks, and its answers into solutions.
+This file turns problems into the tasks of the core, and its answers into solutions.
 """
 
 from __future__ import annotations
@@ -18,21 +18,11 @@ from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.gram import Gram
-from mercer.kernels.native import NativePairs
-from mercer.kernels.pairs import Pairs, StoredPairs
 from mercer.problem import Problem, Vector
-from mercer.samples.base import Array
 from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Task, Witness
 from mercer.solvers.convexity import judged
 
 Positions = NDArray[np.int64]
-
-#: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
-SINGLE = 1e-6
-#: Samples stay packed if they take at most this part of the budget.
-PACKED = 0.5
-#: A matrix of dear entries, as those of alignments are, is computed once and kept whole if it takes at most this part.
-WHOLE = 0.75
 
 #: What an endless dual says of the samples: at its first step, and later, where the core stops at this distance.
 SAME = "samples that the kernel does not tell apart have targets that contradict each other"
@@ -139,9 +129,9 @@ class SMO:
         try:
             native = [task.native for task in tasks]
             tiny = max(map(len, problems), default=0) <= _native.TINY and len(gram) <= 4 * _native.TINY
-            held = matrices(gram, self.budget, order, single=not tiny)
-            budget = self.budget - whole_bytes(gram, self.budget)
-            _native.solve(held, native, self.tol, self.max_iter, budget, self.shrinking, progress)
+            matrices = gram.matrices(self.budget, order, single=not tiny)
+            budget = self.budget - gram.whole_bytes(self.budget)
+            _native.solve(matrices, native, self.tol, self.max_iter, budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted(concluded()) from interrupt
         solutions = concluded()
@@ -189,76 +179,3 @@ def solution_of(task: Task, tol: float, gram: Gram, problem: Problem, order: Pos
     assert isinstance(solution.certificate, Certificate)
     known = judged(solution.certificate, gram, problem, task.a, task.f, native.negative_pair, order)
     return replace(solution, certificate=known)
-
-
-def matrices(gram: Gram, budget: int, order: Positions | None = None, *, single: bool) -> _native.Matrices:
-    """The Gram matrix, in this order, as the core's solvers see it; packed samples, or all entries where they are dear,
-    are kept if they take a part of ``budget`` bytes.
-
-    With ``single`` in float32 too, where the error of that can be bounded.
-    """
-    pairs = gram.pairs
-    if isinstance(pairs, NativePairs):
-        formula = _native.Formula(pairs.pair, pairs.steps, pairs.rate)
-        shift, error, lost = pairs.shift(), np.inf, 0.0
-        if single and pairs.fits_single() and np.isfinite(error := single_error(pairs, 0.0)):
-            shift = pairs.single_shift(shift)
-            lost = single_error(pairs, pairs.lost(shift)) - error
-        packed = int(PACKED * budget)
-        return _native.formula_matrices(pairs.x.rows(), formula, shift, pairs.scale, error, lost, packed, order)
-    if isinstance(pairs, StoredPairs):
-        return _native.stored_matrices(pairs.matrix if pairs.whole else pairs.matrix[:, pairs.columns], order)
-    if whole_bytes(gram, budget):
-        return _native.stored_matrices(gram.exact.to_dense(), order)
-    every = np.arange(len(gram)) if order is None else order
-    diagonal = np.ascontiguousarray(gram.exact.diag()[every], dtype=np.float64)
-    return _native.python_matrices(Selections(gram.exact, every), diagonal)
-
-
-def whole_bytes(gram: Gram, budget: int) -> int:
-    """The bytes of all entries, if they are dear and fit a budget; else 0: rows are computed as they are asked for."""
-    size = 8 * len(gram) ** 2
-    return size if gram.pairs.dear and size <= WHOLE * budget else 0
-
-
-@dataclass(frozen=True)
-class Selections:
-    """Pairs between selections of the samples ``order`` of a Gram matrix, as the core asks for them."""
-
-    gram: Gram
-    order: Positions
-
-    def between(self, rows: Array, columns: Array) -> Pairs:
-        samples = self.gram.samples
-        rows, columns = self.order[rows], self.order[columns]
-        same = np.array_equal(rows, columns)
-        if same and np.array_equal(rows, np.arange(len(samples))):
-            return self.gram.pairs
-        x = samples.take(rows)
-        return self.gram.kernel.bind(x, x if same else samples.take(columns))
-
-
-def single_error(pairs: NativePairs, lost: float) -> float:
-    """A bound on the error of an entry in float32 if distances are off by ``lost``; infinity where none is known."""
-    Op, Pair = _native.Op, _native.Pair
-    size = float(pairs.largest())
-    # The reduction: sums of terms of one sign are accurate relatively, dot products relative to the norms.
-    relative = pairs.pair not in (Pair.dot, Pair.squared_distance)
-    error = SINGLE * size
-    for number, (op, a, b, _) in enumerate(pairs.steps):
-        if op == Op.affine:
-            error, size = abs(a) * error, abs(a) * size + abs(b)
-        elif op == Op.integer:
-            with np.errstate(over="ignore"):  # beyond float64 nothing is known
-                error, size = (float(x) for x in (a * np.power(size, a - 1) * error if a else 0.0, np.power(size, a)))
-        elif op == Op.exp and a < 0 and (relative or pairs.rate > 0) and not (number and lost):
-            # D e^-D is below 1/2; squared distances are repaired where they cancel. What is lost before counts with the
-            # steepest slope of exp(-a D), or of exp(-a D^2).
-            squared = pairs.pair in (Pair.squared_distance, Pair.squared_direct)
-            steepest = np.sqrt(2 * abs(a) / np.e) if squared else abs(a)
-            error, size = 2 * SINGLE + float(steepest) * lost, 1.0
-        elif op == Op.tanh:
-            error, size = error + SINGLE, 1.0
-        else:
-            return np.inf
-    return error if np.isfinite(error) else np.inf

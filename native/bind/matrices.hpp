@@ -1,0 +1,15 @@
+// The matrices that solvers work on, together with the Python arrays that own their memory.
+#pragma once
+
+#include "gram/gram.hpp"
+
+#include <nanobind/nanobind.h>
+
+namespace mercer::python {
+
+struct BoundMatrices {
+    Matrices matrices;
+    nanobind::object owner;
+};
+
+} // namespace mercer::python
