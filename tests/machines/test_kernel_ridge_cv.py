@@ -32,6 +32,7 @@ def expected_failures(estimator):
 
 #: Some of its matrices are random.
 @pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
+@pytest.mark.filterwarnings("ignore::mercer.kernels.ZeroKernelWarning")  # some samples of the checks are zero
 @parametrize_with_checks(
     [KernelRidgeCV(kernel="rbf", fit_intercept=True), KernelRidgeCV(kernel="precomputed")],
     expected_failed_checks=expected_failures,

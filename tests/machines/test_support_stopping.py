@@ -150,21 +150,21 @@ def test_an_interrupt_before_anything_is_known_keeps_the_old_coefficients():
 
 
 @pytest.mark.parametrize("cls", MACHINES)
-def test_an_interrupt_while_samples_are_copied_leaves_all_but_the_function(cls, monkeypatch):
+def test_an_interrupt_while_samples_are_copied_leaves_the_machine_as_it_was(cls, monkeypatch):
     machine, X, y, function = small(cls)
     machine.fit(X[:100], y[:100])
-    monkeypatch.setattr(Training, "kept", mock.Mock(side_effect=KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        machine.fit(X, y)
-    monkeypatch.undo()
-    assert machine.certificate_.converged
-    assert machine.shape_fit_ == X.shape
-    steps = np.max(machine.n_iter_)
+    before = values(machine, function, X)
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "kept", mock.Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            machine.fit(X, y)
+        unfitted = small(cls)[0]
+        with pytest.raises(KeyboardInterrupt):
+            unfitted.fit(X, y)
+    assert machine.shape_fit_ == X[:100].shape
+    np.testing.assert_array_equal(values(machine, function, X), before)
     with pytest.raises(NotFittedError):
-        machine.predict(X)
-    again = machine.set_params(warm_start=True).fit(X, y)
-    assert np.max(again.n_iter_) <= 0.2 * steps
-    assert np.isfinite(values(again, function, X)).all()
+        unfitted.predict(X)
 
 
 rng = np.random.default_rng(0)

@@ -84,7 +84,7 @@ def test_memory_is_as_stated():
         ("GATTACA", TypeError, "single str"),
         ([], ValueError, r"found 0 sample\(s\)"),
         (["GAT", None], TypeError, "sample 1 is None, a NoneType; missing values must be filled or dropped"),
-        (pd.Series(["GAT", pd.NA], dtype="string"), TypeError, "sample 1 is (<NA>|nan), a"),
+        (pd.Series(["GAT", pd.NA], dtype="string"), TypeError, "sample 1 is (<NA>|nan|None), a"),
         ([["GAT"], {"GAT": 1}], TypeError, "sample 1 is {'GAT': 1}, a dict"),
         ([["GAT"], {"GAT"}], TypeError, "sample 1 is {'GAT'}, a set"),
         ([np.int64(1), np.int64(2)], TypeError, "sample 0 is 1, a int64"),

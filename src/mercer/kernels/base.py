@@ -58,7 +58,7 @@ class IndefiniteKernelWarning(RuntimeWarning):
 
     >>> import warnings
     >>> from mercer import SVC
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
     ...     machine = SVC(kernel=-1 * Linear()).fit([[0.0], [1.0]], [0, 1])
     >>> said[0].category is IndefiniteKernelWarning, machine.certificate_.convex
     (True, False)

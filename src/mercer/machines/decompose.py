@@ -181,9 +181,9 @@ def certified(pairs: Eigenpairs) -> Certificate:
     below (Ky Fan 1949). Residuals cannot show that no larger eigenvalue was missed; blocks of random vectors make it
     as good as impossible.
 
-    >>> pairs = Eigenpairs(np.array([3.0, 1.0]), np.eye(2), np.array([0.25, 0.125]), 4, True)
+    >>> pairs = Eigenpairs(np.array([3.0, 1.0]), np.eye(2), np.array([0.002, 0.001]), 4, True)
     >>> print(certified(pairs))
-    converged after 4 iterations: primal -4, dual -4.375, gap 0.375, violation 0.25
+    converged after 4 iterations: primal -4, dual -4.003, gap 0.003, violation 0.002
     """
     primal, gap = -float(pairs.values.sum()), float(pairs.residuals.sum())
     violation = float(pairs.residuals.max(initial=0.0))

@@ -22,6 +22,7 @@ from mercer.machines.refit import Refittable
 from mercer.machines.targets import weights_at_least_zero
 from mercer.samples.base import Array
 from mercer.solvers.perceptron import Positions
+from mercer.solvers.smo import SolverInterrupted
 
 
 class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # type: ignore[misc]
@@ -106,13 +107,16 @@ class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # ty
         """Pass after pass over so many rows, until one is without mistakes."""
         self._mistakes, self.n_iter_ = [], 0
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        for _ in range(self.max_iter):
-            order = random.permutation(rows) if self.shuffle else np.arange(rows)
-            self._mistakes.append(int(learn(order.astype(np.int64)).sum()))
-            self.n_iter_ = len(self._mistakes)
-            stop = tell(self, context, "pass", self._line(), {"mistakes": self._mistakes[-1]})
-            if stop or not self._mistakes[-1]:
-                return
+        try:
+            for _ in range(self.max_iter):
+                order = random.permutation(rows) if self.shuffle else np.arange(rows)
+                self._mistakes.append(int(learn(order.astype(np.int64)).sum()))
+                self.n_iter_ = len(self._mistakes)
+                stop = tell(self, context, "pass", self._line(), {"mistakes": self._mistakes[-1]})
+                if stop or not self._mistakes[-1]:
+                    return
+        except KeyboardInterrupt as interrupt:
+            raise SolverInterrupted([]) from interrupt  # what was learned by then is kept
         warn_caller(
             f"{type(self).__name__} stopped after {self.max_iter} passes (max_iter) with {self._mistakes[-1]} mistakes "
             "in the last: the classes may not be separable, and then it never ends. More passes, another kernel, or a "

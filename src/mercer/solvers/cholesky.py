@@ -11,7 +11,6 @@ norm and a warning with the condition number.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +19,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, blas, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.caller import warn_caller
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import Solution, Witness, certify
@@ -170,10 +170,9 @@ def warn_of(solution: Solution) -> None:
     certificates = found if isinstance(found, tuple) else (found,)
     worst = max(certificates, key=lambda certificate: (not certificate.converged, certificate.violation))
     if not worst.converged:
-        warnings.warn(
+        warn_caller(
             f"The solution is not certified ({worst}); a larger alpha or a narrower kernel would help",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
 
@@ -304,12 +303,11 @@ class System:
             witness = Witness(float(values[border]), direction="K + ridge has the eigenvalue {}")
         if not kept.all() or witness is None:  # of a witness the certificate tells
             condition = float(size.max() / size.min()) if size.min() > 0 else np.inf
-            warnings.warn(
+            warn_caller(
                 f"Singular matrix in solving the dual problem: the condition number of K + ridge is about "
                 f"{condition:.1e}, and {int((~kept).sum())} of {len(A)} eigenvalues were dropped. The least-squares "
                 "solution of smallest norm was taken; a larger alpha gives a unique one.",
                 LinAlgWarning,
-                stacklevel=2,
             )
         found = vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept, None])
         return np.asarray(found[:n] * units[:, None]), witness
