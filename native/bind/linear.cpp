@@ -16,39 +16,32 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using mercer::Index;
-using mercer::linear::kInfinity;
 
 namespace {
 
 template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Outputs = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 // Primal, dual, violation, iterations, whether they converged and whether constraints contradict each other.
 using Numbers = std::tuple<double, double, double, Index, bool, bool>;
 
-// What is to be learned from the rows. Each output (label, positive, negative) is one problem: rows with that target
-// against the others, their costs times `positive` and `negative`. Without any, the targets are numbers to be hit.
-struct Task {
-    Values<double> target, cost;
-    Outputs outputs;
-    double epsilon;
-    bool squared;
+// The problems on some rows: a function of Python's that gives the k-th of them when it is wanted, as many may take far
+// more memory than the rows. Each is five arrays of mercer/problem.py, with one l1 for all coefficients.
+struct Problems {
+    const nb::object& pose;
+    Index count;
 
-    mercer::linear::Problem fill(Index k) const {
-        const Index n = Index(target.shape(0));
-        const bool classes = outputs.shape(0) > 0;
-        const double* output = outputs.data() + 3 * k;
+    mercer::linear::Problem at(Index k, Index rows) const {
+        nb::gil_scoped_acquire gil;
+        const auto [q, lower, upper, ridge, l1] =
+            nb::cast<std::tuple<Values<double>, Values<double>, Values<double>, Values<double>, double>>(pose(k));
+        const std::size_t n = std::size_t(rows);
+        if (q.shape(0) != n || lower.shape(0) != n || upper.shape(0) != n || ridge.shape(0) != n)
+            throw std::invalid_argument("a problem needs one coefficient per row");
         mercer::linear::Problem problem;
-        problem.l1 = classes ? 0.0 : epsilon;
-        problem.terms.reserve(std::size_t(n));
-        for (Index i = 0; i < n; ++i) {
-            const bool positive = classes && target.data()[i] == output[0];
-            const double q = classes ? (positive ? 1.0 : -1.0) : target.data()[i];
-            const double C = cost.data()[i] * (classes ? output[positive ? 1 : 2] : 1.0);
-            const double bound = !(C > 0) ? 0.0 : squared ? kInfinity : C; // without cost, a row as good as absent
-            const double ridge = squared && C > 0 ? 0.5 / C : 0.0;
-            problem.terms.push_back({q, classes && positive ? 0.0 : -bound, classes && !positive ? 0.0 : bound, ridge});
-        }
+        problem.l1 = l1;
+        problem.terms.reserve(n);
+        for (std::size_t i = 0; i < n; ++i)
+            problem.terms.push_back({q.data()[i], lower.data()[i], upper.data()[i], ridge.data()[i]});
         return problem;
     }
 };
@@ -56,11 +49,9 @@ struct Task {
 // Weights, one row per output, their certificates, and the exception of an interruption or None.
 using Found = std::tuple<nb::ndarray<nb::numpy, double>, std::vector<Numbers>, nb::object>;
 
-template <class T>
-Found run(const mercer::Source<T>& source, double constant, const Task& task, const mercer::linear::Options& options) {
-    if (Index(task.target.shape(0)) != source.rows || Index(task.cost.shape(0)) != source.rows)
-        throw std::invalid_argument("expected one target and one cost per row");
-    const Index outputs = std::max<Index>(1, Index(task.outputs.shape(0)));
+template <class T> Found run(const mercer::Source<T>& source, double constant, const Problems& problems,
+                             const mercer::linear::Options& options) {
+    const Index outputs = problems.count;
     const std::size_t width = std::size_t(source.columns) + 1;
     auto weights = std::make_unique<double[]>(std::size_t(outputs) * width);
     std::vector<Numbers> numbers;
@@ -68,7 +59,7 @@ Found run(const mercer::Source<T>& source, double constant, const Task& task, co
     nb::object interrupt = nb::none();
     try {
         nb::gil_scoped_release release;
-        auto fill = [&](Index k) { return task.fill(k); };
+        auto fill = [&](Index k) { return problems.at(k, source.rows); };
         mercer::linear::solve<T>(source, constant, fill, options, solutions);
     } catch (const mercer::Interrupted&) {
         for (const auto& s : solutions)
@@ -103,35 +94,32 @@ std::function<bool(const mercer::linear::Progress&)> reporter(const nb::object& 
 template <class T> void bind_solve(nb::module_& m) {
     m.def(
         "solve_linear_dense",
-        [](Dense<T> array, double constant, Values<double> target, Values<double> cost, Outputs outputs, double epsilon,
-           bool squared, bool primal, double tol, Index max_iterations, std::uint64_t seed, nb::object progress) {
+        [](Dense<T> array, double constant, nb::object pose, Index problems, bool primal, double tol,
+           Index max_iterations, std::uint64_t seed, nb::object progress) {
             mercer::Source<T> source;
             source.rows = Index(array.shape(0));
             source.columns = source.row_stride = Index(array.shape(1));
             source.column_stride = 1;
             source.data = array.data();
-            return run(source, constant, {target, cost, outputs, epsilon, squared},
-                       {primal, tol, max_iterations, seed, reporter(progress)});
+            return run(source, constant, {pose, problems}, {primal, tol, max_iterations, seed, reporter(progress)});
         },
-        "array"_a.noconvert(), "constant"_a, "target"_a, "cost"_a, "outputs"_a, "epsilon"_a, "squared"_a, "primal"_a,
-        "tol"_a, "max_iterations"_a, "seed"_a, "progress"_a.none());
+        "array"_a.noconvert(), "constant"_a, "pose"_a, "problems"_a, "primal"_a, "tol"_a, "max_iterations"_a, "seed"_a,
+        "progress"_a.none());
     m.def(
         "solve_linear_sparse",
         [](Values<T> values, Values<std::int32_t> indices, Values<Index> indptr, Index columns, double constant,
-           Values<double> target, Values<double> cost, Outputs outputs, double epsilon, bool squared, bool primal,
-           double tol, Index max_iterations, std::uint64_t seed, nb::object progress) {
+           nb::object pose, Index problems, bool primal, double tol, Index max_iterations, std::uint64_t seed,
+           nb::object progress) {
             mercer::Source<T> source;
             source.rows = Index(indptr.shape(0)) - 1;
             source.columns = columns;
             source.values = values.data();
             source.indices = indices.data();
             source.indptr = indptr.data();
-            return run(source, constant, {target, cost, outputs, epsilon, squared},
-                       {primal, tol, max_iterations, seed, reporter(progress)});
+            return run(source, constant, {pose, problems}, {primal, tol, max_iterations, seed, reporter(progress)});
         },
-        "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "columns"_a, "constant"_a, "target"_a,
-        "cost"_a, "outputs"_a, "epsilon"_a, "squared"_a, "primal"_a, "tol"_a, "max_iterations"_a, "seed"_a,
-        "progress"_a.none());
+        "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "columns"_a, "constant"_a, "pose"_a,
+        "problems"_a, "primal"_a, "tol"_a, "max_iterations"_a, "seed"_a, "progress"_a.none());
 }
 
 } // namespace

@@ -135,11 +135,10 @@ class RowCacheF64:
 def solve_linear_dense(
     array: NDArray[np.floating],
     constant: float,
-    target: NDArray[np.float64],
-    cost: NDArray[np.float64],
-    outputs: NDArray[np.float64],
-    epsilon: float,
-    squared: bool,
+    pose: Callable[
+        [int], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]
+    ],
+    problems: int,
     primal: bool,
     tol: float,
     max_iterations: int,
@@ -152,11 +151,10 @@ def solve_linear_sparse(
     indptr: NDArray[np.int64],
     columns: int,
     constant: float,
-    target: NDArray[np.float64],
-    cost: NDArray[np.float64],
-    outputs: NDArray[np.float64],
-    epsilon: float,
-    squared: bool,
+    pose: Callable[
+        [int], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]
+    ],
+    problems: int,
     primal: bool,
     tol: float,
     max_iterations: int,

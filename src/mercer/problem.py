@@ -31,6 +31,7 @@ __all__ = [
     "nu_hinge",
     "one_class",
     "squared",
+    "squared_epsilon_insensitive",
     "squared_hinge",
 ]
 
@@ -151,7 +152,7 @@ def squared(y: Vector, alpha: Any, weight: Vector | None = None, *, bias: bool =
     return Problem(q=np.asarray(y, dtype=np.float64), ridge=ridge, total=0.0 if bias else None)
 
 
-def hinge(y: Vector, C: Any, sample: NDArray[np.int64] | None = None) -> Problem:
+def hinge(y: Vector, C: Any, sample: NDArray[np.int64] | None = None, *, bias: bool = True) -> Problem:
     """Soft margin SVM with labels -1 and 1: minimise 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i f(x_i)).
 
     >>> import numpy as np
@@ -161,23 +162,24 @@ def hinge(y: Vector, C: Any, sample: NDArray[np.int64] | None = None) -> Problem
     """
     q = np.asarray(y, dtype=np.float64)
     end = q * C
-    return known(q=q, lower=np.minimum(end, 0.0), upper=np.maximum(end, 0.0), total=0.0, sample=sample)
+    total = 0.0 if bias else None
+    return known(q=q, lower=np.minimum(end, 0.0), upper=np.maximum(end, 0.0), total=total, sample=sample)
 
 
-def squared_hinge(y: Vector, C: Any) -> Problem:
+def squared_hinge(y: Vector, C: Any, *, bias: bool = True) -> Problem:
     """Minimise 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i f(x_i))^2, the bias not penalised.
 
     >>> import numpy as np
     >>> squared_hinge(np.array([1.0, -1.0]), 10.0).ridge
     array([0.05, 0.05])
     """
-    end = np.where(y > 0, np.inf, -np.inf)
-    ridge = np.broadcast_to(1 / (2 * np.asarray(C, dtype=np.float64)), y.shape)
     q = np.asarray(y, dtype=np.float64)
-    return Problem(q=q, lower=np.minimum(end, 0), upper=np.maximum(end, 0), ridge=ridge, total=0.0)
+    bound, ridge = of_squares(C, q.shape)
+    lower, upper = np.where(q > 0, 0.0, -bound), np.where(q > 0, bound, 0.0)
+    return Problem(q, lower, upper, ridge=ridge, total=0.0 if bias else None)
 
 
-def epsilon_insensitive(y: Vector, C: Any, epsilon: float) -> Problem:
+def epsilon_insensitive(y: Vector, C: Any, epsilon: float, *, bias: bool = True) -> Problem:
     """Support vector regression: minimise 1/2 |w|^2 + sum_i C_i max(0, |y_i - f(x_i)| - epsilon).
 
     >>> import numpy as np
@@ -185,7 +187,32 @@ def epsilon_insensitive(y: Vector, C: Any, epsilon: float) -> Problem:
     array([-2.])
     """
     bound = np.broadcast_to(np.asarray(C, dtype=np.float64), y.shape)
-    return Problem(q=np.asarray(y, dtype=np.float64), lower=-bound, upper=bound, l1=epsilon, total=0.0)
+    total = 0.0 if bias else None
+    return Problem(q=np.asarray(y, dtype=np.float64), lower=-bound, upper=bound, l1=epsilon, total=total)
+
+
+def squared_epsilon_insensitive(y: Vector, C: Any, epsilon: float, *, bias: bool = True) -> Problem:
+    """Minimise 1/2 |w|^2 + sum_i C_i max(0, |y_i - f(x_i)| - epsilon)^2.
+
+    >>> import numpy as np
+    >>> squared_epsilon_insensitive(np.array([3.0]), 2.0, 0.1).ridge
+    array([0.25])
+    """
+    q = np.asarray(y, dtype=np.float64)
+    bound, ridge = of_squares(C, q.shape)
+    return Problem(q, -bound, bound, l1=epsilon, ridge=ridge, total=0.0 if bias else None)
+
+
+def of_squares(C: Any, shape: tuple[int, ...]) -> tuple[Vector, Vector]:
+    """The bounds and ridges of squared losses: no bounds and 1 / (2 C); without a cost, a coefficient is zero.
+
+    >>> import numpy as np
+    >>> of_squares(np.array([2.0, 0.0]), (2,))
+    (array([inf,  0.]), array([0.25, 0.  ]))
+    """
+    cost = np.broadcast_to(np.asarray(C, dtype=np.float64), shape)
+    bound = np.where(cost > 0, np.inf, 0.0)
+    return bound, np.divide(0.5, cost, out=np.zeros(shape), where=cost > 0)
 
 
 def one_class(weight: Vector, nu: float) -> Problem:

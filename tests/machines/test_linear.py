@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import LinearSVC, LinearSVR
-from mercer.problem import Problem
+from mercer.problem import Problem, epsilon_insensitive, hinge, squared_epsilon_insensitive, squared_hinge
 from mercer.solvers.linear import LinearSolver
 from tests.naive import judge
 
@@ -107,11 +107,13 @@ def test_the_certificate_is_that_of_the_problem(squared, primal, regression):
     cost = np.linspace(0.2, 1, len(few))
     if regression:
         q = few @ np.arange(10.0) + np.sin(np.arange(100))
-        (ours,) = solver.regress(few, q, cost, 0.3, squared=squared).certificates
+        posed = squared_epsilon_insensitive if squared else epsilon_insensitive
+        (ours,) = solver.solve(few, [posed(q, cost, 0.3, bias=False)]).certificates
         lower, upper = -cost, cost
     else:
         q = 2.0 * label - 1
-        (ours,) = solver.classify(few, label.astype(float), cost, [(1, 1.0, 1.0)], squared=squared).certificates
+        posed = squared_hinge if squared else hinge
+        (ours,) = solver.solve(few, [posed(q, cost, bias=False)]).certificates
         lower, upper = np.where(q > 0, 0, -cost), np.where(q > 0, cost, 0)
     ridge = 1 / (2 * cost) if squared else np.zeros(len(q))
     if squared:
@@ -222,3 +224,12 @@ def test_the_expansion_is_the_decision_function(classes):
     np.testing.assert_allclose(line.expansion_(X), line.predict(X), atol=1e-12)
     plain = LinearSVR(fit_intercept=False).fit(X, X[:, 0])
     np.testing.assert_allclose(plain.expansion_(X), plain.predict(X), atol=1e-12)
+
+
+def test_a_problem_that_no_linear_machine_has_is_refused():
+    y = np.array([-1.0, 1.0])
+    for problem in (hinge(y, 1.0), hinge(y, 1.0, np.array([1, 0]), bias=False)):
+        with pytest.raises(ValueError, match="no equality, one coefficient per row"):
+            LinearSolver().solve(y[:, None], [problem])
+    with pytest.raises(ValueError, match="one coefficient per row"):
+        LinearSolver().solve(np.eye(3), [hinge(y, 1.0, bias=False)])

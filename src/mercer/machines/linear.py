@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -27,7 +27,14 @@ from mercer.machines.labels import class_factors, lost_classes
 from mercer.machines.progress import linear_line
 from mercer.machines.refit import Refittable
 from mercer.machines.targets import positive_weights
-from mercer.problem import Vector
+from mercer.problem import (
+    Problem,
+    Vector,
+    epsilon_insensitive,
+    hinge,
+    squared_epsilon_insensitive,
+    squared_hinge,
+)
 from mercer.samples import as_samples
 from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Certificate
@@ -189,14 +196,10 @@ class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
             raise _unsupported(self.penalty, self.loss, self.dual)
         weight = positive_weights(sample_weight, len(y))
         factor = class_factors(self.class_weight, self.classes_, y, np.maximum(weight, 0.0))
-        if len(self.classes_) == 2:
-            outputs = [(1, factor[1], factor[0])]
-        else:
-            outputs = [(k, weight, 1.0) for k, weight in enumerate(factor)]
         X, label, cost = _weighted(X, label, weight, self.C)
-        squared = self.loss == "squared_hinge"
-        solver = _solver(self, squared, context)
-        self._solve(lambda: solver.classify(X, label, cost, outputs, squared=squared))
+        problems = OneAgainstRest(label, cost, factor, squared_hinge if self.loss == "squared_hinge" else hinge)
+        solver = _solver(self, self.loss == "squared_hinge", context)
+        self._solve(lambda: solver.solve(X, problems))
 
     def decision_function(self, X: Any) -> Any:
         """The values w'x + b: positive for the second of two classes; of more, one column per class."""
@@ -324,8 +327,10 @@ class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
             raise _unsupported("l2", self.loss, self.dual)
         y = np.asarray(y, dtype=np.float64)
         X, target, cost = _weighted(X, y, positive_weights(sample_weight, len(y)), self.C)
+        posed = squared_epsilon_insensitive if squared else epsilon_insensitive
+        problem = posed(target, cost, self.epsilon, bias=False)
         solver = _solver(self, squared, context)
-        self._solve(lambda: solver.regress(X, target, cost, self.epsilon, squared=squared))
+        self._solve(lambda: solver.solve(X, [problem]))
 
     def _keep(self, solution: LinearSolution) -> None:
         super()._keep(solution)
@@ -334,6 +339,28 @@ class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
     def predict(self, X: Any) -> Any:
         """The values w'x + b."""
         return super().predict(in_memory(X))
+
+
+@dataclass(frozen=True, eq=False)
+class OneAgainstRest(Sequence[Problem]):
+    """One problem per class, or a single one of two classes; a class has its factor of the costs in its own alone.
+
+    Each is made when it is asked for, as together they may take more memory than the rows.
+    """
+
+    label: Any
+    cost: Vector
+    factor: Vector
+    loss: Callable[..., Problem]
+
+    def __len__(self) -> int:
+        return 1 if len(self.factor) == 2 else len(self.factor)
+
+    def __getitem__(self, k: Any) -> Any:
+        only = len(self) == 1
+        own = self.label == (1 if only else k)
+        cost = self.cost * np.where(own, self.factor[1 if only else k], self.factor[0] if only else 1.0)
+        return self.loss(np.where(own, 1.0, -1.0), cost, bias=False)
 
 
 def _validated(machine: Any, X: Any, y: Any) -> tuple[Any, Any]:

@@ -6,13 +6,14 @@ C_i, the problem is to minimise over w and its last entry, the weight of the con
     1/2 |w|^2 + sum_i C_i loss(q_i, w'x_i)
 
 for the hinge loss max(0, 1 - q f), the epsilon-insensitive loss max(0, |q - f| - epsilon), or one of them squared. Its
-dual is a Problem of ``mercer.problem`` without an equality. native/solvers/linear.hpp says how it is solved.
+dual is a ``Problem`` without an equality, on K = X X' of the extended rows. native/solvers/linear.hpp says how it is
+solved.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import _native
-from mercer.problem import Vector
+from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.smo import SolverInterrupted, contradicted
 
@@ -65,8 +66,9 @@ class LinearSolver:
     solver stops where it is. Ctrl-C raises SolverInterrupted with the solution so far.
 
     >>> import numpy as np
-    >>> X = np.array([[-1.0], [1.0]])
-    >>> solution = LinearSolver().classify(X, np.array([0.0, 1.0]), np.ones(2), [(1, 1, 1)], squared=False)
+    >>> from mercer.problem import hinge
+    >>> y = np.array([-1.0, 1.0])
+    >>> solution = LinearSolver().solve(y[:, None], [hinge(y, 1.0, bias=False)])
     >>> solution.weights.round(3), solution.certificates[0].converged
     (array([[1.]]), True)
     """
@@ -78,28 +80,14 @@ class LinearSolver:
     seed: int = 0
     progress: Callable[[LinearProgress], bool | None] | None = None
 
-    def classify(self, X: Any, label: Vector, cost: Vector, outputs: Any, *, squared: bool) -> LinearSolution:
-        """One machine per output (label, positive, negative): rows of that label against the others, their costs
-        times ``positive`` and ``negative``.
-        """
-        return self._solve(X, label, cost, np.asarray(outputs, dtype=np.float64), 0.0, squared)
-
-    def regress(self, X: Any, target: Vector, cost: Vector, epsilon: float, *, squared: bool) -> LinearSolution:
-        """The machine that hits the targets up to epsilon."""
-        return self._solve(X, target, cost, np.empty((0, 3)), epsilon, squared)
-
-    def _solve(
-        self, X: Any, target: Vector, cost: Vector, outputs: Vector, epsilon: float, squared: bool
-    ) -> LinearSolution:
+    def solve(self, X: Any, problems: Sequence[Problem]) -> LinearSolution:
+        """One row of weights per problem on the rows of X, each posed when it is wanted, perhaps twice."""
         rows, columns = X.shape
         primal = rows >= columns and columns < MANY_COLUMNS if self.primal is None else self.primal
         arguments = (
             float(self.intercept),
-            np.ascontiguousarray(target, dtype=np.float64),
-            np.ascontiguousarray(cost, dtype=np.float64),
-            outputs,
-            float(epsilon),
-            squared,
+            lambda k: arrays(problems[k]),
+            len(problems),
             primal,
             float(self.tol),
             self.max_iter,
@@ -135,6 +123,22 @@ class LinearSolver:
             return bool(self.progress and self.progress(seen))
 
         return report
+
+
+def arrays(problem: Problem) -> tuple[Vector, Vector, Vector, Vector, float]:
+    """q, bounds and ridge, one number per coefficient, and the l1 of all of them.
+
+    >>> from mercer.problem import hinge
+    >>> arrays(hinge(np.array([1.0, -1.0]), 2.0, bias=False))
+    (array([ 1., -1.]), array([ 0., -2.]), array([2., 0.]), array([0., 0.]), 0.0)
+    """
+    if problem.total is not None or problem.sample is not None or np.ndim(problem.l1):
+        raise ValueError("a linear machine's problem has no equality, one coefficient per row and one l1 for all")
+    (one,) = problem.columns()
+    q, lower, upper, ridge = (
+        np.ascontiguousarray(v, dtype=np.float64) for v in (one.q, one.lower, one.upper, one.ridge)
+    )
+    return q, lower, upper, ridge, float(problem.l1)
 
 
 def judge_l1(X: Any, weights: Vector, intercept: float, constant: float, q: Vector, cost: Vector) -> Certificate:
