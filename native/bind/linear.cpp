@@ -30,14 +30,14 @@ struct Problems {
     const nb::object& pose;
     Index count;
 
-    mercer::linear::Problem at(Index k, Index rows) const {
+    mercer::linear::LinearProblem at(Index k, Index rows) const {
         nb::gil_scoped_acquire gil;
         const auto [q, lower, upper, ridge, l1] =
             nb::cast<std::tuple<Values<double>, Values<double>, Values<double>, Values<double>, double>>(pose(k));
         const std::size_t n = std::size_t(rows);
         if (q.shape(0) != n || lower.shape(0) != n || upper.shape(0) != n || ridge.shape(0) != n)
             throw std::invalid_argument("a problem needs one coefficient per row");
-        mercer::linear::Problem problem;
+        mercer::linear::LinearProblem problem;
         problem.l1 = l1;
         problem.terms.reserve(n);
         for (std::size_t i = 0; i < n; ++i)
@@ -55,7 +55,7 @@ template <class T> Found run(const mercer::Source<T>& source, double constant, c
     const std::size_t width = std::size_t(source.columns) + 1;
     auto weights = std::make_unique<double[]>(std::size_t(outputs) * width);
     std::vector<Numbers> numbers;
-    std::vector<mercer::linear::Solution> solutions(static_cast<std::size_t>(outputs));
+    std::vector<mercer::linear::LinearSolution> solutions(static_cast<std::size_t>(outputs));
     nb::object interrupt = nb::none();
     try {
         nb::gil_scoped_release release;
@@ -77,9 +77,9 @@ template <class T> Found run(const mercer::Source<T>& source, double constant, c
 }
 
 // A function of Python's, or None, as the solvers call it: from any thread.
-std::function<bool(const mercer::linear::Progress&)> reporter(const nb::object& progress) {
+std::function<bool(const mercer::linear::LinearProgress&)> reporter(const nb::object& progress) {
     if (progress.is_none()) return {};
-    return [&progress](const mercer::linear::Progress& p) {
+    return [&progress](const mercer::linear::LinearProgress& p) {
         nb::gil_scoped_acquire gil;
         try {
             return nb::cast<bool>(nb::bool_(progress(p.problem, p.iterations, p.violation, p.gap, p.active)));

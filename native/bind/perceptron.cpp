@@ -51,9 +51,10 @@ template <class T> void bind_passes(nb::module_& m) {
             expect(late_bias.shape(0) == outputs && mistakes.shape(0) == outputs);
             for (std::size_t i = 0; i < rows; ++i) expect(own.data()[i] >= 0 && own.data()[i] < Index(columns));
             nb::gil_scoped_release release;
-            const mercer::perceptron::Block<T> block{Index(rows), Index(columns - rows), kernel.data(), own.data(),
-                                                     diagonal.data()};
-            mercer::perceptron::State state{coefficients.data(), late.data(), bias.data(), late_bias.data(), clock};
+            const mercer::perceptron::KernelBlock<T> block{Index(rows), Index(columns - rows), kernel.data(),
+                                                           own.data(), diagonal.data()};
+            mercer::perceptron::KernelState state{coefficients.data(), late.data(), bias.data(), late_bias.data(),
+                                                  clock};
             mercer::perceptron::pass(block, {label.data(), weight.data(), Index(outputs), radius}, budget, state,
                                      mistakes.data());
         },

@@ -50,7 +50,7 @@ double Term::loss(double u, double l1, double most) const {
     return excess > 0 && end != 0 ? excess * std::min(std::abs(end), most) : 0.0;
 }
 
-template <class T> Rows<T>::Rows(const Source<T>& source, double constant)
+template <class T> ExtendedRows<T>::ExtendedRows(const Source<T>& source, double constant)
     : source_(source), constant_(constant), loops_(loops<T>()), squares_(std::size_t(source.rows)) {
     mercer::squares(source, {}, squares_.data());
     for (double& s : squares_) largest_ = std::max(largest_, s += constant * constant);
@@ -68,14 +68,14 @@ void over_parts(Index parts, Index count, const std::function<void(Index part, I
     poll();
 }
 
-template <class T> void products(const Rows<T>& rows, const Vector& w, Vector& f) {
+template <class T> void products(const ExtendedRows<T>& rows, const Vector& w, Vector& f) {
     f.assign(std::size_t(rows.count()), 0.0);
     if (std::all_of(w.begin(), w.end(), [](double v) { return v == 0; })) return;
     over_parts(parts_of(rows.work()), rows.count(),
                [&](Index, Index begin, Index end) { rows.dots(begin, end, w.data(), f.data()); });
 }
 
-template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& partial, Vector& w) {
+template <class T> void combine(const ExtendedRows<T>& rows, const Vector& a, Vector& partial, Vector& w) {
     const std::size_t d = std::size_t(rows.width());
     const std::size_t parts = std::size_t(parts_of(rows.work(), double(d)));
     partial.assign(parts * d, 0.0);
@@ -87,8 +87,8 @@ template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& pa
         for (std::size_t k = 0; k < d; ++k) w[k] += partial[part * d + k];
 }
 
-template <class T>
-void certify(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
+template <class T> void certify(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
+                                LinearSolution& solution) {
     const double l1 = problem.l1;
     Vector &w = solution.weights, &a = solution.coefficients;
     a.resize(std::size_t(rows.count()));
@@ -144,7 +144,7 @@ void certify(const Rows<T>& rows, const Problem& problem, const Options& options
     solution.certified = true;
 }
 
-template <class T> Vector credible(const Rows<T>& rows, const Problem& problem) {
+template <class T> Vector credible(const ExtendedRows<T>& rows, const LinearProblem& problem) {
     constexpr double kMost = 1e4;
     constexpr Index kPairs = 1000;
     const auto d = std::size_t(rows.width()) - 1;
@@ -182,7 +182,7 @@ bool contradicts(double gain, const Vector& combination, const Vector& credible)
     return gain > most;
 }
 
-template <class T> bool hopeless(const Rows<T>& rows, const Problem& problem) {
+template <class T> bool hopeless(const ExtendedRows<T>& rows, const LinearProblem& problem) {
     for (std::size_t i = 0; i < problem.terms.size(); ++i) {
         const Term& t = problem.terms[i];
         if (t.hard() && t.loss(t.q, problem.l1, 1.0) > 0 && rows.zero(Index(i))) return true;
@@ -191,7 +191,7 @@ template <class T> bool hopeless(const Rows<T>& rows, const Problem& problem) {
 }
 
 template <class T> bool Watch<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
-    Solution now;
+    LinearSolution now;
     now.weights = weights;
     now.coefficients = a;
     certify(rows_, problem_, options_, now);
@@ -259,21 +259,21 @@ template <class T> struct Compressed {
 
 } // namespace
 
-template <class T> void solve(const Source<T>& source, double constant, const std::function<Problem(Index)>& fill,
-                              const Options& options, std::vector<Solution>& solutions) {
+template <class T> void solve(const Source<T>& source, double constant, const std::function<LinearProblem(Index)>& fill,
+                              const Options& options, std::vector<LinearSolution>& solutions) {
     if (!source.sparse() && !source.contiguous()) throw std::invalid_argument("expected rows that are contiguous");
     if (!source.sparse() && source.rows > 0 && Compressed<T>::worth(source)) {
         const Compressed<T> compressed(source);
         return solve(compressed.source(source), constant, fill, options, solutions);
     }
-    const Rows<T> rows(source, constant);
+    const ExtendedRows<T> rows(source, constant);
     const auto progress = one_at_a_time(options.progress);
     auto task = [&](long k) {
         Options own = options;
         own.seed += std::uint64_t(k);
         own.progress = progress;
         own.number = k;
-        const Problem problem = fill(k);
+        const LinearProblem problem = fill(k);
         bool smooth = true, bounded = true;
         for (const Term& t : problem.terms) {
             smooth = smooth && (t.ridge > 0 || !(t.lower < t.upper));
@@ -298,15 +298,15 @@ template <class T> void solve(const Source<T>& source, double constant, const st
 }
 
 #define MERCER_INSTANTIATE(T)                                                                                          \
-    template class Rows<T>;                                                                                            \
+    template class ExtendedRows<T>;                                                                                    \
     template class Watch<T>;                                                                                           \
-    template void products(const Rows<T>&, const Vector&, Vector&);                                                    \
-    template void combine(const Rows<T>&, const Vector&, Vector&, Vector&);                                            \
-    template void certify(const Rows<T>&, const Problem&, const Options&, Solution&);                                  \
-    template Vector credible(const Rows<T>&, const Problem&);                                                          \
-    template bool hopeless(const Rows<T>&, const Problem&);                                                            \
-    template void solve(const Source<T>&, double, const std::function<Problem(Index)>&, const Options&,                \
-                        std::vector<Solution>&);
+    template void products(const ExtendedRows<T>&, const Vector&, Vector&);                                            \
+    template void combine(const ExtendedRows<T>&, const Vector&, Vector&, Vector&);                                    \
+    template void certify(const ExtendedRows<T>&, const LinearProblem&, const Options&, LinearSolution&);              \
+    template Vector credible(const ExtendedRows<T>&, const LinearProblem&);                                            \
+    template bool hopeless(const ExtendedRows<T>&, const LinearProblem&);                                              \
+    template void solve(const Source<T>&, double, const std::function<LinearProblem(Index)>&, const Options&,          \
+                        std::vector<LinearSolution>&);
 MERCER_INSTANTIATE(float)
 MERCER_INSTANTIATE(double)
 

@@ -49,13 +49,13 @@ struct Term {
     bool hard() const { return ridge == 0 && lower < upper && (std::isinf(lower) || std::isinf(upper)); }
 };
 
-struct Problem {
+struct LinearProblem {
     std::vector<Term> terms;
     double l1 = 0;
 };
 
 // How far a problem has come.
-struct Progress {
+struct LinearProgress {
     Index problem; // its number among those solved together
     Index iterations;
     double violation, gap; // certified
@@ -67,12 +67,12 @@ struct Options {
     double tol = 1e-4;   // of the violation
     Index max_iterations = 1000;
     std::uint64_t seed = 0;
-    std::function<bool(const Progress&)> progress = {}; // called now and then; true means stop
-    Index number = 0;                                   // of the problem
+    std::function<bool(const LinearProgress&)> progress = {}; // called now and then; true means stop
+    Index number = 0;                                         // of the problem
 };
 
 // What a solver has found, and its certificate: see mercer/solvers/certificate.py.
-struct Solution {
+struct LinearSolution {
     Vector weights;      // one per column and, last, that of the constant s; none stands for X'a
     Vector coefficients; // a; none stands for zeros
     Index iterations = 0;
@@ -82,9 +82,9 @@ struct Solution {
 };
 
 // Rows with their constant, and how to multiply with them.
-template <class T> class Rows {
+template <class T> class ExtendedRows {
   public:
-    Rows(const Source<T>& source, double constant);
+    ExtendedRows(const Source<T>& source, double constant);
 
     Index count() const { return source_.rows; }
     Index width() const { return source_.columns + 1; } // of a vector of weights
@@ -168,34 +168,35 @@ template <class T> class Rows {
 inline constexpr Index kParts = 16;
 Index parts_of(double work, double width = 0); // width: numbers that each part has to itself
 void over_parts(Index parts, Index count, const std::function<void(Index part, Index begin, Index end)>& task);
-template <class T> void products(const Rows<T>& rows, const Vector& w, Vector& f);                 // f = X w
-template <class T> void combine(const Rows<T>& rows, const Vector& a, Vector& partial, Vector& w); // w = X'a
+template <class T> void products(const ExtendedRows<T>& rows, const Vector& w, Vector& f);                 // f = X w
+template <class T> void combine(const ExtendedRows<T>& rows, const Vector& a, Vector& partial, Vector& w); // w = X'a
 
 // The ways. An interruption leaves what there is in the solution, which may then want to be certified.
-template <class T>
-void descend(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
-template <class T> void newton(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
-template <class T>
-void proximal(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
+template <class T> void descend(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
+                                LinearSolution& solution);
+template <class T> void newton(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
+                               LinearSolution& solution);
+template <class T> void proximal(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
+                                 LinearSolution& solution);
 
 // Recomputes in float64 what weights and coefficients prove; the weights need not be X'a.
-template <class T>
-void certify(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution);
+template <class T> void certify(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
+                                LinearSolution& solution);
 
 // Proof that hard constraints contradict each other. Weights that meet them satisfy w'X'a >= gain = q'a - l1 |a|, so
 // they cannot if each |w_k| is at most credible_k, and gain > sum_k credible_k |(X'a)_k|. (The dual grows without bound
 // along an a for which X'a is zero.) Credible is up to 1e4 times the largest target over what rows typically differ by
 // in a column, and an intercept that such weights ask for.
-template <class T> Vector credible(const Rows<T>& rows, const Problem& problem);
+template <class T> Vector credible(const ExtendedRows<T>& rows, const LinearProblem& problem);
 bool contradicts(double gain, const Vector& combination, const Vector& credible);
 // Whether a row of zeros has a hard constraint that no weights meet.
-template <class T> bool hopeless(const Rows<T>& rows, const Problem& problem);
+template <class T> bool hopeless(const ExtendedRows<T>& rows, const LinearProblem& problem);
 
 // Reports how far a problem has come, if anybody wants to know. What it says is certified, which costs about as much as
 // a sweep, and changes nothing.
 template <class T> class Watch {
   public:
-    Watch(const Rows<T>& rows, const Problem& problem, const Options& options)
+    Watch(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options)
         : rows_(rows), problem_(problem), options_(options) {}
     bool due() { return options_.progress && pulse_.due(); }
     // True means stop.
@@ -203,8 +204,8 @@ template <class T> class Watch {
     bool stopped() const { return stopped_; }
 
   private:
-    const Rows<T>& rows_;
-    const Problem& problem_;
+    const ExtendedRows<T>& rows_;
+    const LinearProblem& problem_;
     const Options& options_;
     Pulse pulse_;
     bool stopped_ = false;
@@ -212,7 +213,7 @@ template <class T> class Watch {
 
 // Solves one problem for each of the solutions on the same rows, in parallel; fill(k) gives the k-th. Throws
 // Interrupted if asked to stop, after certifying what there is; a second interruption leaves that undone.
-template <class T> void solve(const Source<T>& source, double constant, const std::function<Problem(Index)>& fill,
-                              const Options& options, std::vector<Solution>& solutions);
+template <class T> void solve(const Source<T>& source, double constant, const std::function<LinearProblem(Index)>& fill,
+                              const Options& options, std::vector<LinearSolution>& solutions);
 
 } // namespace mercer::linear

@@ -28,9 +28,9 @@ struct Random {
     }
 };
 
-template <class T> class Descent {
+template <class T> class CoordinateDescent {
   public:
-    Descent(const Rows<T>& rows, const Problem& problem, const Options& options)
+    CoordinateDescent(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options)
         : rows_(rows), problem_(problem), l1_(problem.l1), options_(options), watch_(rows, problem, options),
           random_(options.seed) {
         const Index n = rows.count();
@@ -45,7 +45,7 @@ template <class T> class Descent {
         if (hard_) credible_ = credible(rows, problem), hopeless_ = hopeless(rows, problem);
     }
 
-    void run(Solution& solution) {
+    void run(LinearSolution& solution) {
         double tol = options_.tol;
         while (true) {
             descend(tol, solution);
@@ -75,7 +75,7 @@ template <class T> class Descent {
     Index iterations() const { return (visits_ + Index(order_.size()) - 1) / std::max<Index>(1, Index(order_.size())); }
 
     // Sweeps until no slope of any coefficient exceeds tol; whatever ends them, the solution has the coefficients.
-    void descend(double tol, Solution& solution) {
+    void descend(double tol, LinearSolution& solution) {
         auto keep = [&] {
             solution = {};
             solution.coefficients = gathered();
@@ -170,8 +170,8 @@ template <class T> class Descent {
     // sweeps have cost as much as this may.
     bool accelerate(std::size_t active, double tol);
 
-    const Rows<T>& rows_;
-    const Problem& problem_;
+    const ExtendedRows<T>& rows_;
+    const LinearProblem& problem_;
     double l1_;
     bool hard_ = false;
     Vector credible_; // if there are hard constraints
@@ -185,7 +185,7 @@ template <class T> class Descent {
     Index sweeps_ = 0, visits_ = 0, since_ = 0; // visits of single coefficients; those since the last acceleration
 };
 
-template <class T> bool Descent<T>::accelerate(std::size_t active, double tol) {
+template <class T> bool CoordinateDescent<T>::accelerate(std::size_t active, double tol) {
     std::vector<Index> face;
     for (std::size_t k = 0; k < active; ++k)
         if (free(terms_[std::size_t(order_[k])])) face.push_back(order_[k]);
@@ -248,11 +248,11 @@ template <class T> bool Descent<T>::accelerate(std::size_t active, double tol) {
 
 } // namespace
 
-template <class T>
-void descend(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
-    Descent<T>(rows, problem, options).run(solution);
+template <class T> void descend(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
+                                LinearSolution& solution) {
+    CoordinateDescent<T>(rows, problem, options).run(solution);
 }
-template void descend(const Rows<float>&, const Problem&, const Options&, Solution&);
-template void descend(const Rows<double>&, const Problem&, const Options&, Solution&);
+template void descend(const ExtendedRows<float>&, const LinearProblem&, const Options&, LinearSolution&);
+template void descend(const ExtendedRows<double>&, const LinearProblem&, const Options&, LinearSolution&);
 
 } // namespace mercer::linear

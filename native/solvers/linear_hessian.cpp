@@ -14,13 +14,13 @@ constexpr Index kRowsPerColumn = 12; // rows of the factored preconditioner
 
 } // namespace
 
-template <class T> Hessian<T>::Hessian(const Rows<T>& rows) : rows_(rows), d_(rows.width()) {
+template <class T> Hessian<T>::Hessian(const ExtendedRows<T>& rows) : rows_(rows), d_(rows.width()) {
     stride_ = (d_ + kPad - 1) / kPad * kPad;
 }
 template <class T> bool Hessian<T>::exact() const { return d_ <= kMatrixWidth; }
 template <class T> bool Hessian<T>::factored() const { return d_ <= kFactorWidth; }
 
-template <class T> void Hessian<T>::build(const std::vector<Index>& active, const Problem& problem) {
+template <class T> void Hessian<T>::build(const std::vector<Index>& active, const LinearProblem& problem) {
     active_ = active;
     problem_ = &problem;
     changes_ = 0;

@@ -11,10 +11,10 @@ namespace mercer::linear {
 
 template <class T> class Hessian {
   public:
-    explicit Hessian(const Rows<T>& rows);
+    explicit Hessian(const ExtendedRows<T>& rows);
 
     // From now on that of `problem` at the rows `active`.
-    void build(const std::vector<Index>& active, const Problem& problem);
+    void build(const std::vector<Index>& active, const LinearProblem& problem);
     // That of the rows `active`, after some came and others went; the preconditioner may be what it was.
     void follow(const std::vector<Index>& active, const std::vector<Index>& came, const std::vector<Index>& went);
     void product(const Vector& p, Vector& h);
@@ -31,8 +31,8 @@ template <class T> class Hessian {
                     double* sum) const;
     void factor();
 
-    const Rows<T>& rows_;
-    const Problem* problem_ = nullptr;
+    const ExtendedRows<T>& rows_;
+    const LinearProblem* problem_ = nullptr;
     std::vector<Index> active_;
     Index d_, stride_;
     Index changes_ = 0;           // rows that came or went since the last build

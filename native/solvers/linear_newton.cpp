@@ -24,7 +24,7 @@ template <class T> class Newton {
     Vector w, f, a; // weights, X w, and the coefficients of largest loss
     Index iterations = 0;
 
-    Newton(const Rows<T>& rows, const Options& options) : rows_(rows), options_(options), hessian_(rows) {
+    Newton(const ExtendedRows<T>& rows, const Options& options) : rows_(rows), options_(options), hessian_(rows) {
         w.assign(std::size_t(rows.width()), 0.0);
         f.assign(std::size_t(rows.count()), 0.0);
         a.assign(std::size_t(rows.count()), 0.0);
@@ -32,7 +32,7 @@ template <class T> class Newton {
         reach_ = 2 * std::sqrt(std::max(rows.largest_square(), 1e-300));
     }
 
-    double primal(const Problem& problem) const {
+    double primal(const LinearProblem& problem) const {
         double sum = 0.5 * inner(w, w);
         for (std::size_t i = 0; i < f.size(); ++i) {
             const Term& t = problem.terms[i];
@@ -41,7 +41,7 @@ template <class T> class Newton {
         return sum;
     }
     // The coefficients of largest loss.
-    void respond(const Problem& problem) {
+    void respond(const LinearProblem& problem) {
         for (std::size_t i = 0; i < f.size(); ++i) {
             const Term& t = problem.terms[i];
             a[i] = t.lower < t.upper ? t.response(t.q - f[i], problem.l1) : 0.0;
@@ -49,7 +49,7 @@ template <class T> class Newton {
     }
     // Minimises P from the present w on, until |x_i'g - x_j'g| <= tol for the gradient g and all rows, or until told to
     // stop.
-    void minimise(const Problem& problem, double tol, Watch<T>& watch) {
+    void minimise(const LinearProblem& problem, double tol, Watch<T>& watch) {
         problem_ = &problem;
         slow_ = true;
         Vector g, z, p(w.size());
@@ -157,8 +157,8 @@ template <class T> class Newton {
         return low > 0 ? low : t;
     }
 
-    const Rows<T>& rows_;
-    const Problem* problem_ = nullptr;
+    const ExtendedRows<T>& rows_;
+    const LinearProblem* problem_ = nullptr;
     Options options_;
     Hessian<T> hessian_;
     std::vector<Index> active_, came_, went_;
@@ -170,8 +170,8 @@ template <class T> class Newton {
 
 } // namespace
 
-template <class T>
-void newton(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& solution) {
+template <class T> void newton(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
+                               LinearSolution& solution) {
     Newton<T> solver(rows, options);
     Watch<T> watch(rows, problem, options);
     auto keep = [&] {
@@ -194,10 +194,11 @@ void newton(const Rows<T>& rows, const Problem& problem, const Options& options,
 // For losses with corners, whose ridge is 0: the proximal point method on the dual (Rockafellar, SIAM J. Control Optim.
 // 1976). Each stage adds rho/2 |a - a_before|^2 to the dual, which is a ridge of rho and a shift of q, and rounds the
 // corners of the primal by as much; rho falls, and the slopes left over are at most rho |a - a_before|.
-template <class T> void proximal(const Rows<T>& rows, const Problem& problem, const Options& options, Solution& best) {
+template <class T>
+void proximal(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options, LinearSolution& best) {
     Newton<T> solver(rows, options);
     Watch<T> watch(rows, problem, options);
-    Problem stage = problem;
+    LinearProblem stage = problem;
     double size = 0, cost = 0;
     for (const Term& t : problem.terms) {
         if (!(t.lower < t.upper)) continue;
@@ -224,7 +225,7 @@ template <class T> void proximal(const Rows<T>& rows, const Problem& problem, co
             best.iterations = solver.iterations;
             throw;
         }
-        Solution solution;
+        LinearSolution solution;
         solution.coefficients = solver.a;
         certify(rows, problem, options, solution);
         const double violation = solution.violation, reached = solver.primal(problem);
@@ -246,8 +247,8 @@ template <class T> void proximal(const Rows<T>& rows, const Problem& problem, co
     }
 }
 #define MERCER_INSTANTIATE(T)                                                                                          \
-    template void newton(const Rows<T>&, const Problem&, const Options&, Solution&);                                   \
-    template void proximal(const Rows<T>&, const Problem&, const Options&, Solution&);
+    template void newton(const ExtendedRows<T>&, const LinearProblem&, const Options&, LinearSolution&);               \
+    template void proximal(const ExtendedRows<T>&, const LinearProblem&, const Options&, LinearSolution&);
 MERCER_INSTANTIATE(float)
 MERCER_INSTANTIATE(double)
 

@@ -11,7 +11,7 @@
 namespace mercer::perceptron {
 
 // What is to be learned: a label and a weight per row. Of one output, label 1 is positive; of several, each its own.
-struct Lesson {
+struct Examples {
     const Index* label;
     const double* weight;
     Index outputs;
@@ -22,12 +22,12 @@ struct Lesson {
 
 // One pass over rows of vectors in the given order. `weights` holds w and then b of each output; `mistakes` are added
 // up per output. The outputs are learned in parallel.
-template <class T> void pass(const Source<T>& rows, const Index* order, Index count, const Lesson& lesson,
+template <class T> void pass(const Source<T>& rows, const Index* order, Index count, const Examples& examples,
                              double* weights, Index* mistakes);
 
 // What a kernel perceptron knows: rows of coefficients of its columns and one of biases. `late` sums coefficients times
 // the number of examples seen before they were added: after T examples the average over all times is a - late / T.
-struct State {
+struct KernelState {
     double *coefficients, *late; // (columns, outputs)
     double *bias, *late_bias;    // (outputs)
     Index clock;                 // examples seen before this block
@@ -35,7 +35,7 @@ struct State {
 
 // A block of examples against the support, in order of age, and the examples themselves: `kernel` is (rows, columns),
 // columns = support + rows. The coefficients of row i are those of column own[i] if that has some, else of its own.
-template <class T> struct Block {
+template <class T> struct KernelBlock {
     Index rows, support;
     const T* kernel;
     const Index* own;
@@ -47,6 +47,7 @@ template <class T> struct Block {
 // One pass over a block. If `budget` is not 0 and a mistake makes it more than so many columns with coefficients, the
 // one that f changes least without, of least sum_c a_c^2 k(x, x), is given up; of equals the oldest (Wang, Crammer and
 // Vucetic, "Breaking the curse of kernelization", JMLR 13, 2012).
-template <class T> void pass(const Block<T>& block, const Lesson& lesson, Index budget, State& state, Index* mistakes);
+template <class T>
+void pass(const KernelBlock<T>& block, const Examples& examples, Index budget, KernelState& state, Index* mistakes);
 
 } // namespace mercer::perceptron

@@ -197,7 +197,7 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         work += double(task.problem.count) * double(task.problem.count);
     }
     // To wake another thread takes longer than to solve what is tiny in all.
-    const Alone on_this_thread(work <= double(kTiny) * double(kTiny));
+    const OnThisThread tiny(work <= double(kTiny) * double(kTiny));
     // A problem that is much of the work gets all threads; the others one each. (The number of threads must not
     // matter.)
     constexpr double kMuch = 4;

@@ -1,6 +1,6 @@
 #include "strings/gaps.hpp"
 
-#include "strings/crowd.hpp"
+#include "strings/masked_counts.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -76,13 +76,13 @@ template <class K> struct Side {
 };
 
 // Whether the words of some rows are many for so many cells of a table: then they are counted by single bits.
-bool crowded(double words, double cells) {
+bool worth_masks(double words, double cells) {
     constexpr double kFewestPerCell = 4, kMostCells = 1 << 14; // beyond, masks leave the caches
     return words >= kFewestPerCell * cells && cells <= kMostCells;
 }
 
 // The sums of a block of rows and columns, one after the other; its memory is reused.
-template <class K, class Sum> class Block {
+template <class K, class Sum> class SharedWords {
   public:
     Side<K> rows, columns;
     std::vector<Sum> sums; // [column][row]
@@ -97,10 +97,10 @@ template <class K, class Sum> class Block {
             share_ = Sum(share[std::size_t(wanted_)]);
             if (share_ == 0) continue;
             possible_ = std::pow(double(base_), double(wanted_));
-            crowded_ = crowded(double(rows.owner.size()), possible_);
-            if (crowded_) crowd_.start(width, most * choose(length, wanted_));
+            by_masks_ = worth_masks(double(rows.owner.size()), possible_);
+            if (by_masks_) masked_.start(width, most * choose(length, wanted_));
             visit(0, 0);
-            for (std::size_t j = 0; crowded_ && j < width; ++j) crowd_.leave(j, share_, sums.data() + j * height_);
+            for (std::size_t j = 0; by_masks_ && j < width; ++j) masked_.add_sums(j, share_, sums.data() + j * height_);
         }
     }
 
@@ -111,7 +111,7 @@ template <class K, class Sum> class Block {
 
     // All sets of the wanted number of places that begin with those chosen and go on from `place`.
     void visit(Index chosen, Index place) {
-        if (chosen == wanted_) return meet();
+        if (chosen == wanted_) return count();
         for (; chosen + (length_ - place) >= wanted_; ++place) {
             rows.extend(chosen, place, base_);
             columns.extend(chosen, place, base_);
@@ -120,30 +120,30 @@ template <class K, class Sum> class Block {
     }
 
     // Adds what rows and columns have in common at the places that are chosen.
-    void meet() {
+    void count() {
         const std::size_t words = std::max<std::size_t>(rows.owner.size(), 1024);
-        if (crowded_)
-            meet_crowd();
+        if (by_masks_)
+            count_by_masks();
         else if (possible_ <= 4.0 * double(words))
-            meet<false>(std::size_t(possible_));
+            count_by_table<false>(std::size_t(possible_));
         else
-            meet<true>(std::bit_ceil(words));
+            count_by_table<true>(std::bit_ceil(words));
     }
 
-    void meet_crowd() {
-        crowd_.seat(rows.key[std::size_t(wanted_)].data(), rows.owner.data(), rows.count.data(), rows.owner.size(),
-                    std::size_t(possible_));
+    void count_by_masks() {
+        masked_.set_rows(rows.key[std::size_t(wanted_)].data(), rows.owner.data(), rows.count.data(), rows.owner.size(),
+                         std::size_t(possible_));
         Steps steps;
         for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
             const std::size_t w = columns.first[j];
             steps.add(columns.first[j + 1] - w);
-            crowd_.meet(j, columns.key[std::size_t(wanted_)].data() + w, columns.count.data() + w,
-                        columns.first[j + 1] - w);
+            masked_.add_column(j, columns.key[std::size_t(wanted_)].data() + w, columns.count.data() + w,
+                               columns.first[j + 1] - w);
         }
     }
 
     // A table of the rows' words, each at its key or at a hash of it; then every word of the columns finds its equals.
-    template <bool kHashed> void meet(std::size_t cells) {
+    template <bool kHashed> void count_by_table(std::size_t cells) {
         const int shift = 64 - int(std::bit_width(cells - 1));
         auto cell = [&](K key) {
             if constexpr (kHashed) return std::size_t((Key(key) * 0x9e3779b97f4a7c15ull) >> shift);
@@ -186,8 +186,8 @@ template <class K, class Sum> class Block {
     Index length_ = 0, wanted_ = 0; // places of a word, and of a set
     Sum share_ = 0;
     double possible_ = 0; // keys
-    bool crowded_ = false;
-    Crowd crowd_;
+    bool by_masks_ = false;
+    MaskedCounts masked_;
     K base_ = 0;
     std::size_t height_ = 0;
     std::vector<std::uint32_t> begin_, end_; // of the entries of each cell
@@ -241,7 +241,7 @@ template <class T, class K, class Sum> class GapPairs final : public Pairs<T> {
 
     const std::vector<Sum>& block(const Index* index, Index first_row, Index rows, Index first_column,
                                   Index columns) const {
-        static thread_local Block<K, Sum> memory;
+        static thread_local SharedWords<K, Sum> memory;
         memory.rows.load(x_, index, first_row, rows);
         memory.columns.load(z_, nullptr, first_column, columns);
         memory.add(share_, x_.length, x_.alphabet, most_);
@@ -276,7 +276,7 @@ double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weight
         if (share[std::size_t(j)] == 0) continue;
         const double possible = std::pow(double(x.alphabet), double(j));
         sets += choose(x.length, j);
-        if (crowded(of_block, possible))
+        if (worth_masks(of_block, possible))
             looked_up += choose(x.length, j);
         else
             met += choose(x.length, j) / possible;

@@ -2,7 +2,7 @@
 // places share C(i, j) sets of j such places, and any weight is a sum of these: weight[length - i] = sum over j of
 // share[j] C(i, j). So k(x, z) is a sum over sets of places of inner products of counts, each found by a table of the
 // words of some rows, which the words of the columns look themselves up in: lists of the rows that have a word or,
-// where these are long, masks of them (crowd.hpp). Binomial inversion gives the shares.
+// where these are long, masks of them (masked_counts.hpp). Binomial inversion gives the shares.
 #pragma once
 
 #include "kernels/pairs.hpp"

@@ -55,8 +55,8 @@ struct Data {
 };
 
 // One of the four losses, for targets that depend on the data.
-static linear::Problem problem_of(const Data& data, int kind) {
-    linear::Problem p;
+static linear::LinearProblem problem_of(const Data& data, int kind) {
+    linear::LinearProblem p;
     const bool regression = kind >= 2, squared = kind % 2 == 1;
     p.l1 = regression ? 0.2 : 0.0;
     for (Index i = 0; i < data.rows; ++i) {
@@ -72,7 +72,7 @@ static linear::Problem problem_of(const Data& data, int kind) {
 }
 
 // Coordinate descent on the dual with nothing around it; returns the dual objective.
-static double plain(const Data& data, const linear::Problem& p, double constant) {
+static double plain(const Data& data, const linear::LinearProblem& p, double constant) {
     const std::size_t d = std::size_t(data.columns);
     std::vector<double> w(d + 1, 0.0), a(p.terms.size(), 0.0);
     double moved = 1;
@@ -100,15 +100,15 @@ static double plain(const Data& data, const linear::Problem& p, double constant)
     return dual;
 }
 
-template <class T> static linear::Solution solved(const Source<T>& source, const linear::Problem& p,
-                                                  const linear::Options& options, std::size_t outputs = 1) {
-    std::vector<linear::Solution> solutions(outputs);
+template <class T> static linear::LinearSolution solved(const Source<T>& source, const linear::LinearProblem& p,
+                                                        const linear::Options& options, std::size_t outputs = 1) {
+    std::vector<linear::LinearSolution> solutions(outputs);
     linear::solve<T>(source, 0.7, [&](Index) { return p; }, options, solutions);
     CHECK(solutions.back().certified);
     return solutions.back();
 }
-template <class T> static linear::Solution solved(const Source<T>& source, const linear::Problem& p, bool primal,
-                                                  std::size_t outputs = 1) {
+template <class T> static linear::LinearSolution solved(const Source<T>& source, const linear::LinearProblem& p,
+                                                        bool primal, std::size_t outputs = 1) {
     return solved(source, p, linear::Options{primal, 1e-7, 100000, 3}, outputs);
 }
 
@@ -117,7 +117,7 @@ static void all_ways_lead_to_the_optimum() {
          {std::tuple<Index, Index, double>{60, 5, 1.0}, {80, 7, 0.2}, {30, 45, 1.0}, {25, 90, 0.1}, {90, 150, 0.5}}) {
         const Data data(n, d, density);
         for (int kind = 0; kind < 4; ++kind) {
-            const linear::Problem p = problem_of(data, kind);
+            const linear::LinearProblem p = problem_of(data, kind);
             const double optimum = plain(data, p, 0.7);
             for (bool primal : {false, true})
                 for (int storage = 0; storage < 3; ++storage) {
@@ -142,7 +142,7 @@ static void threads_do_not_change_anything() {
     for (int kind = 0; kind < 4; ++kind)
         for (bool primal : {false, true})
             for (std::size_t outputs : {1, 4}) {
-                const linear::Problem p = problem_of(data, kind);
+                const linear::LinearProblem p = problem_of(data, kind);
                 const linear::Options options{primal, 1e-4, 100000, 3};
                 set_thread_count(1);
                 const auto one = solved(data.dense(), p, options, outputs);
@@ -158,7 +158,7 @@ static void a_limit_of_iterations_is_kept() {
     for (int kind = 0; kind < 4; ++kind)
         for (bool primal : {false, true}) {
             const linear::Options options{primal, 1e-12, 1, 0};
-            const linear::Problem p = problem_of(data, kind);
+            const linear::LinearProblem p = problem_of(data, kind);
             const auto s = solved(data.dense(), p, options);
             CHECK(!s.converged);
             CHECK(s.iterations == 1);
@@ -172,10 +172,10 @@ static void progress_is_certified() {
     for (int kind = 0; kind < 4; ++kind)
         for (bool primal : {false, true}) {
             check::context = "progress, loss " + std::to_string(kind) + (primal ? " primal" : " dual");
-            const linear::Problem p = problem_of(data, kind);
-            std::vector<linear::Progress> seen;
+            const linear::LinearProblem p = problem_of(data, kind);
+            std::vector<linear::LinearProgress> seen;
             linear::Options options{primal, 1e-12, 1000, 0};
-            options.progress = [&](const linear::Progress& progress) {
+            options.progress = [&](const linear::LinearProgress& progress) {
                 std::this_thread::sleep_for(std::chrono::duration<double>(1.01 * kReportEvery));
                 seen.push_back(progress);
                 return seen.size() == 2;
@@ -201,8 +201,8 @@ static void an_interruption_leaves_certified_weights() {
             for (int stop : {1, 2, 3, 5}) {
                 check::context = "interrupted when asked " + std::to_string(stop) + " times, loss " +
                                  std::to_string(kind) + (primal ? " primal" : " dual");
-                const linear::Problem p = problem_of(data, kind);
-                std::vector<linear::Solution> solutions(stop % 2 ? 3 : 1);
+                const linear::LinearProblem p = problem_of(data, kind);
+                std::vector<linear::LinearSolution> solutions(stop % 2 ? 3 : 1);
                 int asked = 0;
                 set_interrupt_hook([&] {
                     std::this_thread::sleep_for(std::chrono::milliseconds(51));

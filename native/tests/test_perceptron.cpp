@@ -37,7 +37,7 @@ struct Data {
             radius = std::max(radius, square);
         }
     }
-    perceptron::Lesson lesson() const { return {label.data(), weight.data(), outputs, radius}; }
+    perceptron::Examples examples() const { return {label.data(), weight.data(), outputs, radius}; }
     const double* row(Index i) const { return values.data() + i * columns; }
     double dot(Index i, Index j) const {
         double sum = 0;
@@ -86,7 +86,7 @@ template <class T> static Primal primal(const Data& data, const Source<T>& sourc
     Primal p{std::vector<double>(std::size_t(data.outputs * (data.columns + 1))),
              std::vector<Index>(std::size_t(data.outputs))};
     for (int pass = 0; pass < passes; ++pass)
-        perceptron::pass(source, data.order.data(), data.rows, data.lesson(), p.weights.data(), p.mistakes.data());
+        perceptron::pass(source, data.order.data(), data.rows, data.examples(), p.weights.data(), p.mistakes.data());
     return p;
 }
 
@@ -116,8 +116,8 @@ struct Dual {
             }
         }
         a.resize(std::size_t(columns * data.outputs), 0.0), late.resize(a.size(), 0.0);
-        const perceptron::Block<double> block{rows, n, kernel.data(), own.data(), diagonal.data()};
-        perceptron::State state{a.data(), late.data(), bias.data(), late_bias.data(), clock};
+        const perceptron::KernelBlock<double> block{rows, n, kernel.data(), own.data(), diagonal.data()};
+        perceptron::KernelState state{a.data(), late.data(), bias.data(), late_bias.data(), clock};
         perceptron::pass(block, {label.data(), weight.data(), data.outputs, data.radius}, budget, state,
                          mistakes.data());
         clock += rows;

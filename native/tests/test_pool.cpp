@@ -90,10 +90,10 @@ static void alone_means_on_this_thread() {
     };
     CHECK(elsewhere());
     {
-        const Alone outer;
+        const OnThisThread outer;
         CHECK(!elsewhere());
         {
-            const Alone inner(false);
+            const OnThisThread inner(false);
             CHECK(!elsewhere());
         }
         CHECK(!elsewhere());
@@ -106,7 +106,7 @@ static void alone_means_on_this_thread() {
         CHECK_THROWS(Interrupted, elsewhere());
         set_interrupt_hook(nullptr);
     }
-    const Alone not_really(false);
+    const OnThisThread not_really(false);
     CHECK(elsewhere());
 }
 

@@ -242,8 +242,8 @@ void set_thread_count(int count) {
 
 void set_interrupt_hook(std::function<bool()> hook) { g_interrupted = std::move(hook); }
 
-Alone::Alone(bool really) : before_(std::exchange(alone, alone || really)) {}
-Alone::~Alone() { alone = before_; }
+OnThisThread::OnThisThread(bool really) : before_(std::exchange(alone, alone || really)) {}
+OnThisThread::~OnThisThread() { alone = before_; }
 
 void poll() {
     if (current && current->stop) throw Interrupted();

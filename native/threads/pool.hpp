@@ -18,11 +18,11 @@ struct Interrupted : std::runtime_error {
 void parallel(long count, const std::function<void(long)>& task, int most = std::numeric_limits<int>::max());
 
 // While one lives, its thread does alone what it starts: for work that is done before another thread would be awake.
-class Alone {
+class OnThisThread {
   public:
-    explicit Alone(bool really = true);
-    ~Alone();
-    Alone(const Alone&) = delete;
+    explicit OnThisThread(bool really = true);
+    ~OnThisThread();
+    OnThisThread(const OnThisThread&) = delete;
 
   private:
     bool before_;

@@ -127,7 +127,7 @@ class Weights:
 class Additive:
     """x -> sum_j g_j(x_j), by the curves of the native core."""
 
-    def __init__(self, curves: _native.Curves, shape: tuple[int, int], inner: tuple[int, int]) -> None:
+    def __init__(self, curves: _native.AdditiveFunction, shape: tuple[int, int], inner: tuple[int, int]) -> None:
         self.curves, self.shape, self.inner = curves, shape, inner
 
     def __call__(self, x: Vectors | SparseVectors) -> Array:
@@ -145,7 +145,7 @@ def knots(z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed | N
     size = stored * (12 + 8 * outputs + 4 * outputs * len(starts))  # four knots or more share a value and a slope
     if size > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.intersection, z, outputs)):
         return None
-    curves = _native.Curves.intersection(z.rows(), V, starts)
+    curves = _native.AdditiveFunction.intersection(z.rows(), V, starts)
     return Additive(curves, shape, shape) if curves.bytes <= MOST_BYTES else None
 
 
@@ -179,7 +179,7 @@ def table(pair: Pair, z: Vectors | SparseVectors, V: Array, starts: Starts) -> C
         return None
     grid = low * np.exp(np.arange(count) * np.log1p(STEP))
     nodes = _node_values(pair, grid, _shared_out(grid, z, V, starts))
-    curves = Additive(_native.Curves.through(grid, nodes), (len(starts), outputs), (1, columns))
+    curves = Additive(_native.AdditiveFunction.through(grid, nodes), (len(starts), outputs), (1, columns))
 
     def within(x: Vectors | SparseVectors) -> Array:
         out = curves(x)

@@ -1,4 +1,4 @@
-#include "expansion/curves.hpp"
+#include "expansion/additive.hpp"
 
 #include "threads/pool.hpp"
 
@@ -75,7 +75,7 @@ template <class A> inline double bend(const A* at, const double* weight, double 
 } // namespace
 
 // An entry of a sample in one coordinate.
-struct Curves::Entry {
+struct AdditiveFunction::Entry {
     double value;
     std::int32_t sample, segment;
     bool operator<(const Entry& other) const {
@@ -85,7 +85,7 @@ struct Curves::Entry {
 
 // One record: g and its slope at the start; then of each knot within the piece the weights, its value (as the samples
 // have it) and, if there are several segments, the first value of g that the weights belong to.
-template <class A> struct Curves::Piece {
+template <class A> struct AdditiveFunction::Piece {
     double *value, *slope, *weight;
     A* at;
     std::int32_t* target;
@@ -94,17 +94,17 @@ template <class A> struct Curves::Piece {
           at(reinterpret_cast<A*>(weight + within * outputs)), target(reinterpret_cast<std::int32_t*>(at + within)) {}
 };
 
-std::size_t Curves::record() const {
+std::size_t AdditiveFunction::record() const {
     const Index knot = 8 * outputs_ + (narrow_ ? 4 : 8) + (segments_ > 1 ? 4 : 0);
     return std::size_t((16 * values() + within_ * knot + 7) / 8 * 8);
 }
 
-template <class A> inline Curves::Piece<A> Curves::piece(std::byte* records, Index number) const {
+template <class A> inline AdditiveFunction::Piece<A> AdditiveFunction::piece(std::byte* records, Index number) const {
     return Piece<A>(records + std::size_t(number) * record(), values(), outputs_, within_);
 }
 
 // The entries, sorted, at which a piece starts: each takes as many knots as it has room for.
-std::vector<std::size_t> Curves::cut(const std::vector<Entry>& entries) const {
+std::vector<std::size_t> AdditiveFunction::cut(const std::vector<Entry>& entries) const {
     const std::size_t n = entries.size();
     auto end_of = [&](std::size_t e, Index& segments) { // of the entries that are equal
         const std::size_t first = e;
@@ -129,13 +129,13 @@ std::vector<std::size_t> Curves::cut(const std::vector<Entry>& entries) const {
 
 // The pieces of one coordinate from its entries, sorted. Intercepts are summed upwards and slopes downwards, so that
 // nothing is ever taken away again.
-template <class A> std::vector<std::byte> Curves::build(const std::vector<Entry>& entries, const double* weights,
-                                                        Ladder<A>& ladder) const {
+template <class A> std::vector<std::byte> AdditiveFunction::build(const std::vector<Entry>& entries,
+                                                                  const double* weights, KnotSearch<A>& search) const {
     std::vector<std::size_t> starts = cut(entries);
     std::vector<A> knots;
     std::vector<double> sums(std::size_t(values()), 0.0);
     for (std::size_t e : starts) knots.push_back(A(entries[e].value));
-    ladder = Ladder<A>(knots);
+    search = KnotSearch<A>(knots);
     std::vector<std::byte> records((starts.size() + 1) * record());
     starts.push_back(entries.size());
     auto sum_up = [&](const Entry& entry, double factor) {
@@ -171,17 +171,17 @@ template <class A> std::vector<std::byte> Curves::build(const std::vector<Entry>
     return records;
 }
 
-template <class T> Curves Curves::intersection(const Source<T>& z, const double* weights, Index outputs,
-                                               const std::vector<Index>& starts) {
-    Curves curves;
-    curves.segments_ = Index(starts.size());
-    curves.outputs_ = outputs;
-    curves.narrow_ = sizeof(T) == 4;
-    curves.within_ = curves.segments_ == 1 ? kLine<T> : 16;
-    curves.pieces_.resize(std::size_t(z.columns));
+template <class T> AdditiveFunction AdditiveFunction::intersection(const Source<T>& z, const double* weights,
+                                                                   Index outputs, const std::vector<Index>& starts) {
+    AdditiveFunction function;
+    function.segments_ = Index(starts.size());
+    function.outputs_ = outputs;
+    function.narrow_ = sizeof(T) == 4;
+    function.within_ = function.segments_ == 1 ? kLine<T> : 16;
+    function.pieces_.resize(std::size_t(z.columns));
     std::vector<std::int32_t> segment(std::size_t(z.rows), 0);
-    for (Index s = 0; s < curves.segments_; ++s) {
-        const Index end = s + 1 < curves.segments_ ? starts[std::size_t(s) + 1] : z.rows;
+    for (Index s = 0; s < function.segments_; ++s) {
+        const Index end = s + 1 < function.segments_ ? starts[std::size_t(s) + 1] : z.rows;
         for (Index i = starts[std::size_t(s)]; i < end; ++i) segment[std::size_t(i)] = std::int32_t(s);
     }
     Columns<T> columns;
@@ -197,34 +197,35 @@ template <class T> Curves Curves::intersection(const Source<T>& z, const double*
             if (value != 0) entries.push_back({double(value), std::int32_t(sample), segment[std::size_t(sample)]});
         }
         std::sort(entries.begin(), entries.end());
-        auto& ladder = curves.pieces_[std::size_t(j)].ladder.emplace<Ladder<T>>();
-        records[std::size_t(j)] = curves.build(entries, weights, ladder);
+        auto& search = function.pieces_[std::size_t(j)].search.emplace<KnotSearch<T>>();
+        records[std::size_t(j)] = function.build(entries, weights, search);
     });
     std::size_t size = 0;
     for (const auto& own : records) size += own.size();
-    std::byte* to = curves.records_.reserve(size);
+    std::byte* to = function.records_.reserve(size);
     for (std::size_t j = 0; j < records.size(); ++j) {
-        curves.pieces_[j].records = to;
+        function.pieces_[j].records = to;
         to = std::copy(records[j].begin(), records[j].end(), to);
         records[j] = {};
     }
-    return curves;
+    return function;
 }
 
-Curves Curves::through(const std::vector<double>& knots, const double* values, Index coordinates, Index outputs) {
-    Curves curves;
-    curves.outputs_ = outputs;
-    curves.shared_ = Ladder<double>(knots);
-    curves.pieces_.resize(std::size_t(coordinates));
+AdditiveFunction AdditiveFunction::through(const std::vector<double>& knots, const double* values, Index coordinates,
+                                           Index outputs) {
+    AdditiveFunction function;
+    function.outputs_ = outputs;
+    function.shared_ = KnotSearch<double>(knots);
+    function.pieces_.resize(std::size_t(coordinates));
     const Index count = Index(knots.size());
-    const std::size_t size = std::size_t(count + 1) * curves.record();
-    std::byte* records = curves.records_.reserve(std::size_t(coordinates) * size);
+    const std::size_t size = std::size_t(count + 1) * function.record();
+    std::byte* records = function.records_.reserve(std::size_t(coordinates) * size);
     parallel(coordinates, [&](long j) {
-        Pieces& pieces = curves.pieces_[std::size_t(j)];
+        Pieces& pieces = function.pieces_[std::size_t(j)];
         const double* own = values + j * count * outputs;
         pieces.records = records + std::size_t(j) * size;
         for (Index m = 0; m <= count; ++m) {
-            const auto to = curves.piece<double>(pieces.records, m);
+            const auto to = function.piece<double>(pieces.records, m);
             const double start = m > 0 ? knots[std::size_t(m) - 1] : 0.0;
             for (Index o = 0; o < outputs; ++o) {
                 const double left = m > 0 ? own[(m - 1) * outputs + o] : 0.0;
@@ -233,40 +234,40 @@ Curves Curves::through(const std::vector<double>& knots, const double* values, I
             }
         }
     });
-    return curves;
+    return function;
 }
 
 // Where some numbers lie.
 constexpr Index kTile = 64;
-struct Curves::Tile {
+struct AdditiveFunction::Tile {
     std::int32_t places[kTile] = {};
     Index count = 0;
 };
 
-std::size_t Curves::bytes() const {
+std::size_t AdditiveFunction::bytes() const {
     std::size_t sum = shared_.bytes() + records_.size();
-    for (const Pieces& p : pieces_) sum += std::visit([](const auto& ladder) { return ladder.bytes(); }, p.ladder);
+    for (const Pieces& p : pieces_) sum += std::visit([](const auto& search) { return search.bytes(); }, p.search);
     return sum;
 }
 
-template <> inline const Ladder<float>& Curves::ladder(Index coordinate) const {
-    return std::get<Ladder<float>>(pieces_[std::size_t(coordinate)].ladder);
+template <> inline const KnotSearch<float>& AdditiveFunction::search(Index coordinate) const {
+    return std::get<KnotSearch<float>>(pieces_[std::size_t(coordinate)].search);
 }
 
-template <> inline const Ladder<double>& Curves::ladder(Index coordinate) const {
-    return shared_.empty() ? std::get<Ladder<double>>(pieces_[std::size_t(coordinate)].ladder) : shared_;
+template <> inline const KnotSearch<double>& AdditiveFunction::search(Index coordinate) const {
+    return shared_.empty() ? std::get<KnotSearch<double>>(pieces_[std::size_t(coordinate)].search) : shared_;
 }
 
-template <class A, class T> void Curves::add_tile(Index coordinate, const Tile& tile, const Tile& next, const T* t,
-                                                  const std::int32_t* at, double* sums) const {
+template <class A, class T> void AdditiveFunction::add_tile(Index coordinate, const Tile& tile, const Tile& next,
+                                                            const T* t, const std::int32_t* at, double* sums) const {
     const Pieces& pieces = pieces_[std::size_t(coordinate)];
-    const Ladder<A>& ladder = this->ladder<A>(coordinate);
+    const KnotSearch<A>& search = this->search<A>(coordinate);
     auto each = [&](std::size_t size, auto visit) {
         for (Index e = 0; e < tile.count; ++e) {
             const std::byte* coming = pieces.records + std::size_t(next.places[e]) * size;
             for (std::size_t b = 0; b < size; b += 64) __builtin_prefetch(coming + b);
             const std::int32_t place = tile.places[e];
-            visit(place, double(t[e]), double(t[e]) - ladder.floor(place), at ? Index(at[e]) : e);
+            visit(place, double(t[e]), double(t[e]) - search.floor(place), at ? Index(at[e]) : e);
         }
     };
     if (values() == 1 && within_ == kLine<A>) // without a branch
@@ -286,12 +287,12 @@ template <class A, class T> void Curves::add_tile(Index coordinate, const Tile& 
 }
 
 template <class A, class T>
-void Curves::add(Index coordinate, const T* t, const std::int32_t* at, Index count, double* sums) const {
-    const Ladder<A>& ladder = this->ladder<A>(coordinate);
-    if (ladder.empty()) return;
-    // The ladder of the next coordinate comes from memory bit by bit, where that is less than the numbers will ask for.
-    const Ladder<A>* coming = coordinate + 1 < coordinates() ? &this->ladder<A>(coordinate + 1) : nullptr;
-    if (coming && (coming == &ladder || Index(coming->bytes()) > 64 * count)) coming = nullptr;
+void AdditiveFunction::add(Index coordinate, const T* t, const std::int32_t* at, Index count, double* sums) const {
+    const KnotSearch<A>& search = this->search<A>(coordinate);
+    if (search.empty()) return;
+    // The search of the next coordinate comes from memory bit by bit, where that is less than the numbers will ask for.
+    const KnotSearch<A>* coming = coordinate + 1 < coordinates() ? &this->search<A>(coordinate + 1) : nullptr;
+    if (coming && (coming == &search || Index(coming->bytes()) > 64 * count)) coming = nullptr;
     const Index turns = (count + kTile - 1) / kTile;
     const double share = 1 / double(std::max<Index>(turns, 1));
     // The records of the next tile are asked for from memory while those of this one are read.
@@ -300,7 +301,7 @@ void Curves::add(Index coordinate, const T* t, const std::int32_t* at, Index cou
         Tile &next = tiles[turn % 2], &tile = tiles[(turn + 1) % 2];
         const Index e = turn * kTile, from = e - kTile;
         next.count = std::clamp<Index>(count - e, 0, kTile);
-        ladder.below(t + e, next.count, next.places);
+        search.below(t + e, next.count, next.places);
         if (coming && turn < turns) coming->fetch(double(turn) * share, double(turn + 1) * share);
         if (turn > 0)
             add_tile<A>(coordinate, tile, next, t + from, at ? at + from : nullptr, at ? sums : sums + from * values());
@@ -310,7 +311,7 @@ void Curves::add(Index coordinate, const T* t, const std::int32_t* at, Index cou
 // Fewer entries than this are not worth waking a thread for.
 constexpr Index kFew = 1 << 12;
 
-template <class T> void Curves::evaluate(const Source<T>& x, double* out) const {
+template <class T> void AdditiveFunction::evaluate(const Source<T>& x, double* out) const {
     // Coordinates are shared out, in groups that are always the same, and all rows of a block ask for one coordinate
     // after the other, whose pieces then stay in the cache. The sums of the groups are added in order.
     constexpr Index kGroups = 8;
@@ -346,9 +347,11 @@ template <class T> void Curves::evaluate(const Source<T>& x, double* out) const 
     }
 }
 
-template Curves Curves::intersection(const Source<float>&, const double*, Index, const std::vector<Index>&);
-template Curves Curves::intersection(const Source<double>&, const double*, Index, const std::vector<Index>&);
-template void Curves::evaluate(const Source<float>&, double*) const;
-template void Curves::evaluate(const Source<double>&, double*) const;
+template AdditiveFunction AdditiveFunction::intersection(const Source<float>&, const double*, Index,
+                                                         const std::vector<Index>&);
+template AdditiveFunction AdditiveFunction::intersection(const Source<double>&, const double*, Index,
+                                                         const std::vector<Index>&);
+template void AdditiveFunction::evaluate(const Source<float>&, double*) const;
+template void AdditiveFunction::evaluate(const Source<double>&, double*) const;
 
 } // namespace mercer

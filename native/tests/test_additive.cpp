@@ -1,6 +1,7 @@
-// Curves against the sums they stand for: every piece, ties, zeros, segments, sparse rows, and any number of threads.
+// AdditiveFunction against the sums they stand for: every piece, ties, zeros, segments, sparse rows, and any number of
+// threads.
 #include "check.hpp"
-#include "expansion/curves.hpp"
+#include "expansion/additive.hpp"
 #include "naive.hpp"
 #include "threads/pool.hpp"
 
@@ -41,13 +42,14 @@ static void against_sums(Index n, Index m, Index d, Index outputs, const std::ve
     std::copy_n(z.begin(), std::min(n, m) * d / 2, x.begin()); // entries that are knots
     const auto a = naive::samples<double>(Pair::dot, n * outputs, 1.0, 3);
     const naive::Compressed<T> zs(z, n, d), xs(x, m, d);
-    const auto curves = Curves::intersection(sparse ? zs.source : dense(z, n, d), a.data(), outputs, starts);
+    const auto function =
+        AdditiveFunction::intersection(sparse ? zs.source : dense(z, n, d), a.data(), outputs, starts);
     const Index S = Index(starts.size());
     std::vector<double> first;
     for (int threads : {1, 2}) {
         set_thread_count(threads);
         std::vector<double> out(std::size_t(m * S * outputs), -7.0);
-        curves.evaluate(sparse ? xs.source : dense(x, m, d), out.data());
+        function.evaluate(sparse ? xs.source : dense(x, m, d), out.data());
         if (first.empty()) first = out;
         CHECK(out == first);
     }
@@ -65,7 +67,7 @@ static void against_sums(Index n, Index m, Index d, Index outputs, const std::ve
                 CHECK_CLOSE(first[std::size_t((i * S + s) * outputs + o)], sum, 1e-13, size + 1e-300);
             }
     std::vector<double> alone(std::size_t(S * outputs)); // a row alone is the same to the last bit
-    curves.evaluate(dense(std::vector<T>(x.begin(), x.begin() + d), 1, d), alone.data());
+    function.evaluate(dense(std::vector<T>(x.begin(), x.begin() + d), 1, d), alone.data());
     CHECK(std::equal(alone.begin(), alone.end(), first.begin()));
 }
 
@@ -84,9 +86,9 @@ static void compact() {
         std::vector<double> zs(z), xs(x);
         for (double& v : zs) v *= scale;
         for (double& v : xs) v *= scale;
-        const auto curves = Curves::intersection(dense(zs, n, 1), a.data(), 1, {0});
-        CHECK(curves.bytes() < std::size_t(24 * n));
-        curves.evaluate(dense(xs, m, 1), out.data());
+        const auto function = AdditiveFunction::intersection(dense(zs, n, 1), a.data(), 1, {0});
+        CHECK(function.bytes() < std::size_t(24 * n));
+        function.evaluate(dense(xs, m, 1), out.data());
         for (std::size_t i = 0; i < std::size_t(m); ++i) {
             double sum = 0, size = 0;
             for (std::size_t k = 0; k < std::size_t(n); ++k) {
@@ -99,7 +101,7 @@ static void compact() {
 }
 
 static void ladders() {
-    check::context = "ladder";
+    check::context = "search";
     std::mt19937 random(5);
     for (double spread : {0.0, 1e-9, 1.0, 600.0}) { // clustered in one bucket, or over the whole range of numbers
         std::vector<double> knots;
@@ -111,22 +113,22 @@ static void ladders() {
         t.insert(t.end(),
                  {0.0, 5e-324, 1.0, 1e300, std::nextafter(knots.front(), 0.0), std::nextafter(knots.back(), 1e308)});
         std::vector<std::int32_t> places(t.size());
-        const Ladder<double> ladder(knots);
-        ladder.below(t.data(), Index(t.size()), places.data());
+        const KnotSearch<double> search(knots);
+        search.below(t.data(), Index(t.size()), places.data());
         for (std::size_t e = 0; e < t.size(); ++e)
             CHECK(places[e] == std::upper_bound(knots.begin(), knots.end(), t[e]) - knots.begin());
         for (std::size_t e = 0; e < t.size(); ++e)
-            CHECK(ladder.floor(places[e]) == (places[e] == 0 ? 0.0 : knots[std::size_t(places[e]) - 1]));
+            CHECK(search.floor(places[e]) == (places[e] == 0 ? 0.0 : knots[std::size_t(places[e]) - 1]));
     }
 }
 
 static void tables() {
     check::context = "table";
     const std::vector<double> knots{1, 2, 4}, values{1, 10, 4, 20, 5, 30, 0, 0, 1, 1, 2, 4}; // 2 coordinates, 2 outputs
-    const auto curves = Curves::through(knots, values.data(), 2, 2);
+    const auto function = AdditiveFunction::through(knots, values.data(), 2, 2);
     const std::vector<double> x{0.5, 0, 1, 1, 3, 3, 4, 2, 9, 9};
     std::vector<double> out(10);
-    curves.evaluate(dense(x, 5, 2), out.data());
+    function.evaluate(dense(x, 5, 2), out.data());
     const std::vector<double> expected{0.5, 5, 1, 10, 4.5 + 1.5, 25 + 2.5, 5 + 1, 30 + 1, 5 + 2, 30 + 4};
     for (std::size_t i = 0; i < 10; ++i) CHECK_CLOSE(out[i], expected[i], 1e-14, expected[i]);
 }

@@ -16,7 +16,7 @@
 
 namespace mercer {
 
-class Crowd {
+class MaskedCounts {
   public:
     // Counters up to `most` for so many columns, all zero.
     void start(std::size_t columns, double most) {
@@ -25,8 +25,8 @@ class Crowd {
     }
 
     // The words of the rows for the next set of places, as keys below `cells`: who has them and how often.
-    template <class K> void seat(const K* keys, const std::uint16_t* owner, const std::int32_t* count,
-                                 std::size_t words, std::size_t cells) {
+    template <class K> void set_rows(const K* keys, const std::uint16_t* owner, const std::int32_t* count,
+                                     std::size_t words, std::size_t cells) {
         empty_ = std::uint32_t(cells);
         masks_.assign(cells + 1, Mask{});
         next_.assign(cells + 1, 0);
@@ -40,7 +40,8 @@ class Crowd {
     }
 
     // Adds how often the rows have the words of a column.
-    template <class K> void meet(std::size_t column, const K* keys, const std::int32_t* count, std::size_t words) {
+    template <class K>
+    void add_column(std::size_t column, const K* keys, const std::int32_t* count, std::size_t words) {
         std::uint64_t bits = 0; // of all counts; levels go beyond them
         for (std::size_t w = 0; w < words; ++w) bits |= std::uint32_t(count[w]);
         Mask* planes = planes_.data() + column * depth_;
@@ -66,7 +67,7 @@ class Crowd {
     }
 
     // sums[row] += share * the counter.
-    template <class Sum> void leave(std::size_t column, Sum share, Sum* sums) const {
+    template <class Sum> void add_sums(std::size_t column, Sum share, Sum* sums) const {
         const Mask* planes = planes_.data() + column * depth_;
         for (std::size_t p = 0; p < depth_; ++p)
             for (std::size_t i = 0; i < std::size(planes[p].part); ++i)

@@ -1,10 +1,10 @@
-#include "expansion/ladder.hpp"
+#include "expansion/knot_search.hpp"
 
 #include <limits>
 
 namespace mercer {
 
-template <class A> Ladder<A>::Ladder(const std::vector<A>& knots) : size_(Index(knots.size())) {
+template <class A> KnotSearch<A>::KnotSearch(const std::vector<A>& knots) : size_(Index(knots.size())) {
     if (knots.empty()) return;
     auto bits = [](A knot) { return std::bit_cast<std::int64_t>(double(knot)); };
     const std::int64_t low = bits(knots.front()), high = bits(knots.back());
@@ -26,7 +26,7 @@ template <class A> Ladder<A>::Ladder(const std::vector<A>& knots) : size_(Index(
     std::copy(knots.begin(), knots.end(), knots_.begin() + 1);
 }
 
-template class Ladder<float>;
-template class Ladder<double>;
+template class KnotSearch<float>;
+template class KnotSearch<double>;
 
 } // namespace mercer

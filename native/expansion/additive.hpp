@@ -11,7 +11,7 @@
 //     g(t) = g(p) + g'(p) (t - p) + sum_k a_k min(0, z_k - t)    over the knots z_k within the piece.
 #pragma once
 
-#include "expansion/ladder.hpp"
+#include "expansion/knot_search.hpp"
 #include "memory/buffer.hpp"
 
 #include <variant>
@@ -19,15 +19,16 @@
 namespace mercer {
 
 // Functions of one coordinate each, with values of `segments * outputs` numbers and g(0) = 0.
-class Curves {
+class AdditiveFunction {
   public:
     // From an expansion of the intersection kernel: a row of `outputs` weights for each sample of z, and the sums of
     // each segment of samples apart. Segment s begins at starts[s] and ends where the next begins.
-    template <class T> static Curves intersection(const Source<T>& z, const double* weights, Index outputs,
-                                                  const std::vector<Index>& starts);
+    template <class T> static AdditiveFunction intersection(const Source<T>& z, const double* weights, Index outputs,
+                                                            const std::vector<Index>& starts);
     // Through given values at knots shared by all coordinates: values[(j * knots + m) * outputs + o]. Straight to 0
     // below the first knot, and constant above the last.
-    static Curves through(const std::vector<double>& knots, const double* values, Index coordinates, Index outputs);
+    static AdditiveFunction through(const std::vector<double>& knots, const double* values, Index coordinates,
+                                    Index outputs);
 
     Index coordinates() const { return Index(pieces_.size()); }
     Index segments() const { return segments_; }
@@ -41,9 +42,9 @@ class Curves {
     struct Entry;
     template <class A> struct Piece; // A: float or double, as the entries of the samples are
     struct Tile;
-    // The pieces of one coordinate; the first starts at 0, the others at the knots of the ladder.
+    // The pieces of one coordinate; the first starts at 0, the others at the knots of the search.
     struct Pieces {
-        std::variant<Ladder<double>, Ladder<float>> ladder; // empty where it is shared
+        std::variant<KnotSearch<double>, KnotSearch<float>> search; // empty where it is shared
         std::byte* records = nullptr;
     };
 
@@ -52,8 +53,8 @@ class Curves {
     template <class A> Piece<A> piece(std::byte* records, Index number) const;
     std::vector<std::size_t> cut(const std::vector<Entry>& entries) const;
     template <class A>
-    std::vector<std::byte> build(const std::vector<Entry>& entries, const double* weights, Ladder<A>& ladder) const;
-    template <class A> const Ladder<A>& ladder(Index coordinate) const;
+    std::vector<std::byte> build(const std::vector<Entry>& entries, const double* weights, KnotSearch<A>& search) const;
+    template <class A> const KnotSearch<A>& search(Index coordinate) const;
     template <class A, class T>
     void add(Index coordinate, const T* t, const std::int32_t* at, Index count, double* sums) const;
     template <class A, class T> void add_tile(Index coordinate, const Tile& tile, const Tile& next, const T* t,
@@ -62,7 +63,7 @@ class Curves {
     Index segments_ = 1, outputs_ = 1;
     Index within_ = 0;    // room for so many knots within a piece
     bool narrow_ = false; // whose values are of float32
-    Ladder<double> shared_;
+    KnotSearch<double> shared_;
     std::vector<Pieces> pieces_;
     Buffer<std::byte> records_; // of all coordinates: few large pages
 };

@@ -12,10 +12,10 @@ namespace mercer {
 
 // Sorted positive knots, and where to look among them: one bucket for each range of the leading bits of a number. A few
 // halvings of the fullest bucket follow, the same number for every t and without a branch, so that searches overlap.
-template <class A> class Ladder { // A: float or double
+template <class A> class KnotSearch { // A: float or double
   public:
-    Ladder() = default;
-    explicit Ladder(const std::vector<A>& knots);
+    KnotSearch() = default;
+    explicit KnotSearch(const std::vector<A>& knots);
     bool empty() const { return size_ == 0; }
     Index size() const { return size_; }
     // The number of knots <= t, for each of `count` numbers >= 0.
