@@ -10,6 +10,7 @@ from mercer import threads
 
 if TYPE_CHECKING:
     from mercer import inspection, kernels, validity
+    from mercer.errors import MercerError, MercerWarning
     from mercer.expansion import Expansion
     from mercer.gram import Gram
     from mercer.machines import (
@@ -56,6 +57,8 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "MahalanobisLearner",
+    "MercerError",
+    "MercerWarning",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -67,14 +70,21 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
+#: The modules of the names that are not machines'.
+PLACES = {
+    "Expansion": "mercer.expansion",
+    "Gram": "mercer.gram",
+    "MercerError": "mercer.errors",
+    "MercerWarning": "mercer.errors",
+}
+
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'mercer' has no attribute {name!r}")
     if name in ("inspection", "kernels", "validity"):
         return import_module(f"mercer.{name}")
-    place = {"Expansion": "mercer.expansion", "Gram": "mercer.gram"}.get(name, "mercer.machines")
-    return getattr(import_module(place), name)
+    return getattr(import_module(PLACES.get(name, "mercer.machines")), name)
 
 
 def __dir__() -> list[str]:

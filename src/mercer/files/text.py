@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from mercer.errors import MercerError
+
 #: What is packed may hold so many times the bytes that it has, and so many more: ten times what data have in practice.
 RATIO, SLACK = 200, 2**24
 #: It is unpacked by so many bytes.
@@ -12,7 +14,7 @@ PART = 2**20
 SHOWN = 80
 
 
-class FormatError(ValueError):
+class FormatError(MercerError, ValueError):
     """A file that is not what it should be; the message names the file, the line and what is wrong.
 
     >>> refuse("a.fasta", 2, "expected letters of a sequence")

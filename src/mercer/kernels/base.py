@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.errors import MercerError, MercerWarning
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.columns import distinct, numbered
 from mercer.kernels.pairs import BLOCK_ROWS, Pairs
@@ -39,7 +40,7 @@ KNOWN: dict[Validity, str] = {
 }
 
 
-class UnresolvedKernelError(ValueError):
+class UnresolvedKernelError(MercerError, ValueError):
     """A kernel with a parameter that depends on data was called before ``resolve``.
 
     >>> Gaussian("median")([[0.0], [1.0]])
@@ -51,7 +52,7 @@ class UnresolvedKernelError(ValueError):
     """
 
 
-class IndefiniteKernelWarning(RuntimeWarning):
+class IndefiniteKernelWarning(MercerWarning, RuntimeWarning):
     """A machine met a direction along which its kernel is negative, as no positive semi-definite kernel is.
 
     The machine is fitted all the same, but nothing is proven of it. ``mercer.kernels.repair`` is the remedy.
@@ -65,7 +66,7 @@ class IndefiniteKernelWarning(RuntimeWarning):
     """
 
 
-class ZeroKernelWarning(RuntimeWarning):
+class ZeroKernelWarning(MercerWarning, RuntimeWarning):
     """A kernel is zero between some samples and all others, so that a machine cannot learn anything of them.
 
     >>> import warnings
@@ -77,7 +78,7 @@ class ZeroKernelWarning(RuntimeWarning):
     """
 
 
-class FeaturesError(ValueError):
+class FeaturesError(MercerError, ValueError):
     """A kernel has no finite explicit feature map.
 
     >>> Gaussian(1).features([[0.0]])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.caller import warn_caller
+from mercer.errors import MercerWarning
 from mercer.samples.base import Array
 from mercer.samples.graphs import Graphs, Numbers, stacked
 from mercer.samples.kinds import is_networkx
@@ -58,7 +59,7 @@ class Names:
         return label or "label", attributes or "attributes"
 
 
-class UnreadAttributesWarning(UserWarning):
+class UnreadAttributesWarning(MercerWarning, UserWarning):
     """Nodes or edges of networkx graphs have attributes that are not read, and nobody said that this is meant.
 
     >>> import warnings, networkx

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.linalg import cython_lapack
 
+from mercer.errors import MercerError
 from mercer.samples.base import Array
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ SHORT = 500
 COLUMNS = 64
 
 
-class NotPositiveDefiniteError(np.linalg.LinAlgError):
+class NotPositiveDefiniteError(MercerError, np.linalg.LinAlgError):
     """A Cholesky factorisation met a pivot that is not positive, or a matrix too close to singular."""
 
 

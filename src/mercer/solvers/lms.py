@@ -34,6 +34,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from mercer.errors import MercerError
 from mercer.kernels.leaf import TINY
 from mercer.problem import Vector
 from mercer.solvers.certificate import UNKNOWN, Certificate, Solution
@@ -52,7 +53,7 @@ AIM = 0.8
 ROUGH = 1e-4
 
 
-class StepError(ValueError):
+class StepError(MercerError, ValueError):
     """A step so large that the iteration would diverge."""
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.errors import MercerError
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Task, Witness
@@ -29,7 +30,7 @@ SAME = "samples that the kernel does not tell apart have targets that contradict
 CLOSE = ", and no function separates the samples by more than 1e-5 of their spread; scale columns that differ in size"
 
 
-class NotSeparableError(ValueError):
+class NotSeparableError(MercerError, ValueError):
     """A hard margin or hard tube was asked for, and no function of this kernel meets the constraints.
 
     >>> from mercer import SVC
@@ -40,7 +41,7 @@ class NotSeparableError(ValueError):
     """
 
 
-class SolverInterrupted(KeyboardInterrupt):
+class SolverInterrupted(MercerError, KeyboardInterrupt):  # noqa: N818 - no error, as KeyboardInterrupt is none
     """Ctrl-C during a solve; ``solutions`` is what there is so far, as the solver returns it, certified.
 
     >>> try:  # as it is caught around a long fit
