@@ -1,11 +1,17 @@
-"""What all tests share: names for the documentation's examples, and settings of the native core."""
+"""What all tests share: names for the documentation's examples, and settings of the native core and of BLAS."""
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from mercer import _native, kernels
+# The threads of BLAS spin while they wait for each other. Where other processes use the cores, as another worker of the
+# tests does, small matrix products then take ten times as long. NumPy reads this when it is imported.
+for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+from mercer import _native, kernels  # noqa: E402
 
 #: Every instruction set that some build of the native core may hold.
 INSTRUCTION_SETS = ("baseline", "avx2", "avx512")

@@ -3,53 +3,46 @@
 #include "graphs/features.hpp"
 #include "graphs/random_walk.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using mercer::Index;
+using mercer::python::Array;
+using mercer::python::handed_over;
+using mercer::python::Made;
 
 namespace {
 
-using Offsets = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Graphs = mercer::python::Objects<mercer::Graphs>;
+// Values, columns, where each row begins among them, and the number of columns.
+using SparseParts = std::tuple<Made<double>, Made<std::int32_t>, Made<Index>, Index>;
 
-// Graphs together with the Python arrays that own their memory.
-struct GraphArrays {
-    mercer::Graphs graphs;
-    nb::object owner;
-
-    GraphArrays(Offsets starts, Offsets arcs, Numbers neighbours, Numbers arc_labels, Numbers node_labels,
-                std::int32_t arc_label_count, std::int32_t label_count) {
-        if (starts.shape(0) < 1 || arcs.shape(0) < 1) throw std::invalid_argument("offsets begin with 0");
-        const std::size_t count = starts.shape(0) - 1, nodes = arcs.shape(0) - 1;
-        if (Index(nodes) != starts.data()[count] || node_labels.shape(0) != nodes ||
-            neighbours.shape(0) != arc_labels.shape(0) || Index(neighbours.shape(0)) != arcs.data()[nodes])
-            throw std::invalid_argument("arrays of graphs have lengths that do not fit together");
-        graphs = {Index(count),      starts.data(),      arcs.data(), neighbours.data(),
-                  arc_labels.data(), node_labels.data(), label_count, arc_label_count};
-        for (std::size_t g = 0; g < count; ++g)
-            for (Index a = arcs.data()[starts.data()[g]]; a < arcs.data()[starts.data()[g + 1]]; ++a)
-                if (neighbours.data()[a] < 0 || neighbours.data()[a] >= graphs.size(Index(g)))
-                    throw std::out_of_range("neighbours");
-        owner = nb::make_tuple(starts, arcs, neighbours, arc_labels, node_labels);
-    }
-};
-
-template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> array(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+Graphs graphs(Array<Index> starts, Array<Index> arcs, Array<std::int32_t> neighbours, Array<std::int32_t> arc_labels,
+              Array<std::int32_t> node_labels, std::int32_t arc_label_count, std::int32_t label_count) {
+    if (starts.shape(0) < 1 || arcs.shape(0) < 1) throw std::invalid_argument("offsets begin with 0");
+    const std::size_t count = starts.shape(0) - 1, nodes = arcs.shape(0) - 1;
+    if (Index(nodes) != starts.data()[count] || node_labels.shape(0) != nodes ||
+        neighbours.shape(0) != arc_labels.shape(0) || Index(neighbours.shape(0)) != arcs.data()[nodes])
+        throw std::invalid_argument("arrays of graphs have lengths that do not fit together");
+    const mercer::Graphs view{Index(count),      starts.data(),      arcs.data(), neighbours.data(),
+                              arc_labels.data(), node_labels.data(), label_count, arc_label_count};
+    for (std::size_t g = 0; g < count; ++g)
+        for (Index a = arcs.data()[starts.data()[g]]; a < arcs.data()[starts.data()[g + 1]]; ++a)
+            if (neighbours.data()[a] < 0 || neighbours.data()[a] >= view.size(Index(g)))
+                throw std::out_of_range("neighbours");
+    return {view, nb::make_tuple(starts, arcs, neighbours, arc_labels, node_labels)};
 }
-nb::tuple rows(mercer::Counts&& counts) {
-    return nb::make_tuple(array(std::move(counts.values)), array(std::move(counts.columns)),
-                          array(std::move(counts.starts)), counts.width);
+
+SparseParts rows(mercer::Counts&& counts) {
+    return {handed_over(std::move(counts.values)), handed_over(std::move(counts.columns)),
+            handed_over(std::move(counts.starts)), counts.width};
 }
 
 // The pairs u <= v of nodes that a square adjacency matrix joins, one per row; none at all if it is not symmetric.
@@ -83,52 +76,66 @@ struct GraphFeatures {
 } // namespace
 
 void bind_graphs(nb::module_& m) {
-    nb::class_<GraphArrays>(m, "Graphs")
-        .def(nb::init<Offsets, Offsets, Numbers, Numbers, Numbers, std::int32_t, std::int32_t>(), "starts"_a, "arcs"_a,
-             "neighbours"_a, "arc_labels"_a, "node_labels"_a, "arc_label_count"_a, "label_count"_a);
+    nb::class_<Graphs>(m, "Graphs")
+        .def(
+            "__init__",
+            [](Graphs* self, Array<Index> starts, Array<Index> arcs, Array<std::int32_t> neighbours,
+               Array<std::int32_t> arc_labels, Array<std::int32_t> node_labels, std::int32_t arc_label_count,
+               std::int32_t label_count) {
+                new (self)
+                    Graphs(graphs(starts, arcs, neighbours, arc_labels, node_labels, arc_label_count, label_count));
+            },
+            "starts"_a, "arcs"_a, "neighbours"_a, "arc_labels"_a, "node_labels"_a, "arc_label_count"_a,
+            "label_count"_a);
     m.def("edges", &edges, "matrix"_a);
     nb::class_<GraphRecipe>(m, "GraphRecipe");
     m.def("vertex_histogram", [] { return GraphRecipe{mercer::vertex_histogram()}; });
     m.def("edge_histogram", [] { return GraphRecipe{mercer::edge_histogram()}; });
     m.def("shortest_path", [] { return GraphRecipe{mercer::shortest_path()}; });
-    m.def("graphlet", [](int size) {
-        if (size < 2 || size > 5) throw std::invalid_argument("graphlets have 2 to 5 nodes");
-        return GraphRecipe{mercer::graphlet(size)};
-    });
-    m.def("weisfeiler_lehman", [](int rounds, const GraphRecipe& base) {
-        return GraphRecipe{mercer::weisfeiler_lehman(rounds, base.make)};
-    });
+    m.def(
+        "graphlet",
+        [](int size) {
+            if (size < 2 || size > 5) throw std::invalid_argument("graphlets have 2 to 5 nodes");
+            return GraphRecipe{mercer::graphlet(size)};
+        },
+        "size"_a);
+    m.def(
+        "weisfeiler_lehman",
+        [](int rounds, const GraphRecipe& base) { return GraphRecipe{mercer::weisfeiler_lehman(rounds, base.make)}; },
+        "rounds"_a, "base"_a);
     nb::class_<GraphFeatures>(m, "GraphFeatures")
-        .def("__init__",
-             [](GraphFeatures* self, const GraphRecipe& recipe) { new (self) GraphFeatures{recipe.make()}; })
-        .def("learn",
-             [](GraphFeatures& self, const GraphArrays& graphs) {
-                 mercer::Counts counts;
-                 {
-                     nb::gil_scoped_release release;
-                     counts = self.description->learn(graphs.graphs);
-                 }
-                 return rows(std::move(counts));
-             })
+        .def(
+            "__init__", [](GraphFeatures* self, const GraphRecipe& recipe) { new (self) GraphFeatures{recipe.make()}; },
+            "recipe"_a)
+        .def(
+            "learn",
+            [](GraphFeatures& self, const Graphs& graphs) {
+                mercer::Counts counts;
+                {
+                    nb::gil_scoped_release release;
+                    counts = self.description->learn(graphs.view);
+                }
+                return rows(std::move(counts));
+            },
+            "graphs"_a)
         .def("words",
              [](const GraphFeatures& self) {
                  std::vector<const mercer::Words*> all;
                  self.description->words(all);
-                 nb::list arrays;
-                 for (const mercer::Words* words : all) arrays.append(mercer::python::arrays_of(*words));
+                 std::vector<mercer::python::WordArrays> arrays;
+                 for (const mercer::Words* words : all) arrays.push_back(mercer::python::arrays_of(*words));
                  return arrays;
              })
-        .def("look_up", [](const GraphFeatures& self, const GraphArrays& graphs) {
-            mercer::Counts counts;
-            {
-                nb::gil_scoped_release release;
-                counts = self.description->look_up(graphs.graphs);
-            }
-            return rows(std::move(counts));
-        });
-    m.def("random_walk", [](nb::object x, nb::object z, double decay) {
-        auto pairs =
-            mercer::random_walk(nb::cast<const GraphArrays&>(x).graphs, nb::cast<const GraphArrays&>(z).graphs, decay);
-        return mercer::python::BoundObjects{std::move(pairs), nb::make_tuple(x, z)};
-    });
+        .def(
+            "look_up",
+            [](const GraphFeatures& self, const Graphs& graphs) {
+                mercer::Counts counts;
+                {
+                    nb::gil_scoped_release release;
+                    counts = self.description->look_up(graphs.view);
+                }
+                return rows(std::move(counts));
+            },
+            "graphs"_a);
+    mercer::python::bind_comparison(m, "random_walk", &mercer::random_walk, "decay"_a);
 }

@@ -218,5 +218,7 @@ void bind_kernels(nb::module_& m) {
             if (set->available()) names.emplace_back(set->name);
         return names;
     });
-    m.def("select_instruction_set", [](const std::string& name) { mercer::select_instruction_set(name.c_str()); });
+    m.def(
+        "select_instruction_set", [](const std::string& name) { mercer::select_instruction_set(name.c_str()); },
+        "name"_a);
 }

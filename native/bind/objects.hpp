@@ -1,31 +1,59 @@
-// Kernels of objects two at a time, together with the Python arrays that own the memory of the objects.
+// Objects such as strings, trees and graphs with the Python arrays that own their memory, and the one way to bind
+// kernels that compare two of them.
 #pragma once
 
-#include "kernels/one_by_one.hpp"
+#include "bind/arrays.hpp"
+#include "bind/pairs.hpp"
+#include "kernels/object_pairs.hpp"
 #include "samples/words.hpp"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <vector>
+#include <tuple>
+#include <utility>
 
 namespace mercer::python {
 
-struct BoundObjects {
-    std::unique_ptr<OneByOne> pairs;
+template <class View> struct Objects {
+    View view;
     nanobind::object owner;
 };
 
+// The matrix of a kernel of two sets of objects.
+template <class T> struct BoundObjects : BoundPairs<T> {
+    BoundObjects(std::unique_ptr<ObjectPairs<T>> made, nanobind::object x, nanobind::object z)
+        : BoundPairs<T>{nullptr, made->rows(), made->columns(), std::move(x), std::move(z)}, compared(made.get()) {
+        this->pairs = std::move(made);
+    }
+    const ObjectPairs<T>* compared; // the same, with its diagonal
+};
+
+// m.name(x, z, parameters): the matrix that `compare` makes of two sets of objects.
+template <class T, class View, class... Parameters, class... Names>
+void bind_comparison(nanobind::module_& m, const char* name,
+                     std::unique_ptr<ObjectPairs<T>> (*compare)(const View&, const View&, Parameters...),
+                     const Names&... names) {
+    m.def(
+        name,
+        [compare](const Objects<View>& x, const Objects<View>& z, Parameters... parameters) {
+            std::unique_ptr<ObjectPairs<T>> pairs;
+            {
+                nanobind::gil_scoped_release release;
+                pairs = compare(x.view, z.view, parameters...);
+            }
+            return new BoundObjects<T>(std::move(pairs), x.owner, z.owner);
+        },
+        nanobind::arg("x"), nanobind::arg("z"), names...);
+}
+
 // Words as two arrays of their own: all letters, and where each word begins among them.
-inline nanobind::tuple arrays_of(const Words& words) {
-    auto copied = []<class T>(std::vector<T>&& values) {
-        auto* kept = new std::vector<T>(std::move(values));
-        nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-        return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(kept->data(), {kept->size()}, owner);
-    };
-    return nanobind::make_tuple(copied(std::vector<std::int32_t>(words.letters())),
-                                copied(std::vector<Index>(words.starts().begin(), words.starts().end())));
+using WordArrays = std::tuple<Made<std::int32_t>, Made<Index>>;
+inline WordArrays arrays_of(const Words& words) {
+    return {handed_over(std::vector<std::int32_t>(words.letters())),
+            handed_over(std::vector<Index>(words.starts().begin(), words.starts().end()))};
 }
 
 } // namespace mercer::python

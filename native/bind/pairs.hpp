@@ -1,4 +1,4 @@
-// Blocks of pairs written into arrays of Python, their sizes checked first.
+// Pairs as Python holds them: what owns their memory, and blocks written into arrays, whose sizes are checked first.
 #pragma once
 
 #include "kernels/pairs.hpp"
@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -38,6 +39,23 @@ template <class T> void fill_symmetric(const Pairs<T>& pairs, Index n, const Out
         throw std::invalid_argument("out must be n by n with contiguous rows");
     nanobind::gil_scoped_release release;
     pairs.fill_symmetric(out.data(), out.stride(0));
+}
+
+// A matrix of pairs together with the Python objects that own what it reads.
+template <class T> struct BoundPairs {
+    std::shared_ptr<const Pairs<T>> pairs;
+    Index rows = 0, columns = 0;
+    nanobind::object row_owner = nanobind::none(), column_owner = nanobind::none();
+};
+
+template <class T>
+void fill(const BoundPairs<T>& bound, std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) {
+    fill(*bound.pairs, bound.rows, bound.columns, index, first_row, first_column, out);
+}
+
+template <class T> void fill_symmetric(const BoundPairs<T>& bound, Out<T> out) {
+    if (bound.rows != bound.columns) throw std::invalid_argument("rows and columns are not the same samples");
+    fill_symmetric(*bound.pairs, bound.columns, out);
 }
 
 } // namespace mercer::python

@@ -112,8 +112,9 @@ void bind_solvers(nb::module_& m) {
         });
     m.def(
         "solve",
-        [](const BoundMatrices& held, nb::list list, double tol, Index max_steps, std::size_t budget, bool shrinking,
-           nb::object progress) {
+        [](const BoundMatrices& held, nb::typed<nb::list, PythonTask> list, double tol, Index max_steps,
+           std::size_t budget, bool shrinking,
+           std::optional<nb::typed<nb::callable, bool(const mercer::Progress&)>> progress) {
             std::vector<mercer::Task> tasks;
             for (nb::handle item : list) {
                 const auto& t = nb::cast<const PythonTask&>(item);
@@ -126,10 +127,10 @@ void bind_solvers(nb::module_& m) {
             settings.max_steps = max_steps;
             settings.budget = budget;
             if (!shrinking) settings.vast = std::numeric_limits<Index>::max();
-            if (!progress.is_none())
+            if (progress)
                 settings.progress = [&](const mercer::Progress& p) {
                     nb::gil_scoped_acquire gil;
-                    return nb::cast<bool>(nb::bool_(progress(p)));
+                    return nb::cast<bool>(nb::bool_((*progress)(p)));
                 };
             auto hand_back = [&] {
                 for (std::size_t i = 0; i < tasks.size(); ++i) nb::cast<PythonTask&>(list[i]).task = tasks[i];

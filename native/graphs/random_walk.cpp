@@ -2,6 +2,7 @@
 // matrix W, the kernel is 1'(I - decay W)^-1 1, found by conjugate gradients. If the matrix is not positive definite,
 // the sum over lengths diverges: a direction of negative curvature is met, because W and the ones are not negative.
 #include "graphs/random_walk.hpp"
+#include "kernels/one_by_one.hpp"
 
 #include "threads/pool.hpp"
 
@@ -144,7 +145,7 @@ class RandomWalk final : public OneByOne {
 
 } // namespace
 
-std::unique_ptr<OneByOne> random_walk(const Graphs& x, const Graphs& z, double decay) {
+std::unique_ptr<ObjectPairs<double>> random_walk(const Graphs& x, const Graphs& z, double decay) {
     return std::make_unique<RandomWalk>(x, z, decay);
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "graphs/graphs.hpp"
-#include "kernels/one_by_one.hpp"
+#include "kernels/object_pairs.hpp"
 
 #include <memory>
 
@@ -11,6 +11,6 @@ namespace mercer {
 
 // Labels of x and z are numbered alike. The graphs' memory must outlive the result. Throws std::domain_error where the
 // sum is infinite.
-std::unique_ptr<OneByOne> random_walk(const Graphs& x, const Graphs& z, double decay);
+std::unique_ptr<ObjectPairs<double>> random_walk(const Graphs& x, const Graphs& z, double decay);
 
 } // namespace mercer

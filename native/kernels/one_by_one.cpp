@@ -27,22 +27,22 @@ void OneByOne::fill(const Index* index, Index first_row, Index rows, Index first
 }
 
 void OneByOne::fill_symmetric(double* out, Index stride) const {
-    const Index n = tiles(columns_);
+    const Index n = tiles(columns());
     parallel(n * n, [&](long t) {
         const Index r0 = t / n * kTile, j0 = t % n * kTile;
         if (j0 < r0) return;
-        for (Index r = r0; r < std::min(rows_, r0 + kTile); ++r) {
+        for (Index r = r0; r < std::min(rows(), r0 + kTile); ++r) {
             poll();
-            for (Index j = std::max(r, j0); j < std::min(columns_, j0 + kTile); ++j)
+            for (Index j = std::max(r, j0); j < std::min(columns(), j0 + kTile); ++j)
                 out[r * stride + j] = out[j * stride + r] = value(r, j);
         }
     });
 }
 
-void OneByOne::diagonal(double* out) const {
-    parallel(tiles(rows_), [&](long t) {
+void OneByOne::fill_diagonal(double* out) const {
+    parallel(tiles(rows()), [&](long t) {
         poll();
-        for (Index i = t * kTile; i < std::min(rows_, (t + 1) * kTile); ++i) out[i] = value(i, i);
+        for (Index i = t * kTile; i < std::min(rows(), (t + 1) * kTile); ++i) out[i] = value(i, i);
     });
 }
 

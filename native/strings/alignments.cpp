@@ -149,9 +149,10 @@ template <> class Evaluator<LocalAlignment> {
     std::vector<double> factor_, match_, down_, right_;
 };
 
-template <class T, class Rule> class EachPair final : public Pairs<T> {
+template <class T, class Rule> class EachPair final : public ObjectPairs<T> {
   public:
-    EachPair(const Sequences& x, const Sequences& z, const Rule& rule) : x_(x), z_(z), rule_(rule) {}
+    EachPair(const Sequences& x, const Sequences& z, const Rule& rule)
+        : ObjectPairs<T>(x.count, z.count), x_(x), z_(z), rule_(rule) {}
 
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
               Index stride) const override {
@@ -181,6 +182,13 @@ template <class T, class Rule> class EachPair final : public Pairs<T> {
     }
 
   private:
+    void fill_diagonal(double* out) const override {
+        parallel(x_.count, [&](long i) {
+            out[i] = Evaluator<Rule>(rule_, x_.alphabet)(text(x_, i), text(z_, i));
+            poll();
+        });
+    }
+
     Sequences x_, z_;
     Rule rule_;
 };
@@ -188,21 +196,13 @@ template <class T, class Rule> class EachPair final : public Pairs<T> {
 } // namespace
 
 template <class T, class Rule>
-std::unique_ptr<Pairs<T>> bind_each(const Sequences& x, const Sequences& z, const Rule& rule) {
+std::unique_ptr<ObjectPairs<T>> bind_each(const Sequences& x, const Sequences& z, const Rule& rule) {
     return std::make_unique<EachPair<T, Rule>>(x, z, rule);
 }
 
-template <class Rule> void each_diagonal(const Sequences& x, const Rule& rule, double* out) {
-    parallel(x.count, [&](long i) {
-        out[i] = Evaluator<Rule>(rule, x.alphabet)(text(x, i), text(x, i));
-        poll();
-    });
-}
-
 #define MERCER_RULE(Rule)                                                                                              \
-    template std::unique_ptr<Pairs<float>> bind_each(const Sequences&, const Sequences&, const Rule&);                 \
-    template std::unique_ptr<Pairs<double>> bind_each(const Sequences&, const Sequences&, const Rule&);                \
-    template void each_diagonal(const Sequences&, const Rule&, double*);
+    template std::unique_ptr<ObjectPairs<float>> bind_each(const Sequences&, const Sequences&, const Rule&);           \
+    template std::unique_ptr<ObjectPairs<double>> bind_each(const Sequences&, const Sequences&, const Rule&);
 MERCER_RULE(WeightedDegree)
 MERCER_RULE(Subsequence)
 MERCER_RULE(LocalAlignment)

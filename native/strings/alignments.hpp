@@ -2,7 +2,7 @@
 // subsequences with gaps, and local alignments.
 #pragma once
 
-#include "kernels/pairs.hpp"
+#include "kernels/object_pairs.hpp"
 #include "strings/sequences.hpp"
 
 #include <memory>
@@ -35,9 +35,6 @@ struct LocalAlignment {
 
 // The sequences' memory must outlive the result.
 template <class T, class Rule>
-std::unique_ptr<Pairs<T>> bind_each(const Sequences& x, const Sequences& z, const Rule& rule);
-
-// out[i] = k(x_i, x_i).
-template <class Rule> void each_diagonal(const Sequences& x, const Rule& rule, double* out);
+std::unique_ptr<ObjectPairs<T>> bind_each(const Sequences& x, const Sequences& z, const Rule& rule);
 
 } // namespace mercer

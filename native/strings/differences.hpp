@@ -3,7 +3,7 @@
 // (tree.hpp), whichever is expected to be faster; both give the same numbers.
 #pragma once
 
-#include "kernels/pairs.hpp"
+#include "kernels/object_pairs.hpp"
 #include "strings/words.hpp"
 
 #include <memory>
@@ -24,10 +24,7 @@ struct Bags {
 // weights[d] for d = 0 .. most, whole numbers, so that sums are exact in any order; 0 beyond. At most 63 bits per word
 // at the fewest bits per letter. The bags' memory must outlive the result.
 template <class T>
-std::unique_ptr<Pairs<T>> bind_differences(const Bags& x, const Bags& z, const std::vector<double>& weights);
-
-// out[i] = k(x_i, z_i), word by word.
-void differences_diagonal(const Bags& x, const Bags& z, const std::vector<double>& weights, double* out);
+std::unique_ptr<ObjectPairs<T>> bind_differences(const Bags& x, const Bags& z, const std::vector<double>& weights);
 
 // Whether words of this kind fit.
 bool fits_differences(std::int32_t alphabet, Index length);

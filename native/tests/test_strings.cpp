@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <random>
 #include <vector>
@@ -141,7 +142,8 @@ Bags bags(const WordCounts& c, Index count, std::int32_t alphabet, Index length)
     return {count, c.indptr.data(), c.keys.data(), c.values.data(), alphabet, length};
 }
 
-template <class T> using Binding = std::unique_ptr<Pairs<T>> (*)(const Bags&, const Bags&, const std::vector<double>&);
+template <class T> using Binding =
+    std::function<std::unique_ptr<Pairs<T>>(const Bags&, const Bags&, const std::vector<double>&)>;
 
 void differences(const char* name, Binding<double> bind, Binding<float> bind_own, std::int32_t alphabet, Index length,
                  const std::vector<double>& weights) {
@@ -175,7 +177,8 @@ void differences(const char* name, Binding<double> bind, Binding<float> bind_own
     own->fill(nullptr, 0, n, 0, n, again.data(), n);
     CHECK(square == again);
     std::vector<double> diagonal(static_cast<std::size_t>(n));
-    differences_diagonal(bags(a, n, alphabet, length), bags(a, n, alphabet, length), weights, diagonal.data());
+    const Bags both = bags(a, n, alphabet, length);
+    bind_differences<double>(both, both, weights)->diagonal(diagonal.data());
     for (Index i = 0; i < n; ++i) CHECK(square[std::size_t(i * n + i)] == float(diagonal[std::size_t(i)]));
 }
 
@@ -260,7 +263,7 @@ template <class Rule> void symmetric(const char* name, const Rule& rule) {
     set_thread_count(2);
     pairs->fill(nullptr, 0, n, 0, n, again.data(), n);
     CHECK(whole == again);
-    each_diagonal(x.view, rule, diagonal.data());
+    pairs->diagonal(diagonal.data());
     for (Index i = 0; i < n; ++i) CHECK(diagonal[std::size_t(i)] == whole[std::size_t(i * n + i)]);
     double one = 0;
     pairs->fill(nullptr, 4, 1, 7, 8, &one, 1);

@@ -36,7 +36,7 @@ Made sentences() {
     return made;
 }
 
-void expect(const mercer::OneByOne& pairs, const std::vector<double>& expected) {
+void expect(const mercer::ObjectPairs<double>& pairs, const std::vector<double>& expected) {
     std::vector<double> K(9), whole(9), diagonal(3);
     pairs.fill(nullptr, 0, 3, 0, 3, K.data(), 3);
     pairs.fill_symmetric(whole.data(), 3);

@@ -2,6 +2,7 @@
 // label. Nodes are sorted by key beforehand, so only such pairs are visited; in postorder, so the deltas of children
 // are known.
 #include "trees/kernels.hpp"
+#include "kernels/one_by_one.hpp"
 
 #include "threads/pool.hpp"
 
@@ -257,14 +258,14 @@ std::vector<std::int32_t> labels(const Trees& trees) { return {trees.labels, tre
 
 } // namespace
 
-std::unique_ptr<OneByOne> subset_tree(const Trees& x, const Trees& z, double decay) {
+std::unique_ptr<ObjectPairs<double>> subset_tree(const Trees& x, const Trees& z, double decay) {
     Words words;
     Keyed of_z(z, productions(z, [&](const auto& w) { return words.learn(w.data(), w.data() + w.size()); }));
     Keyed of_x(x, productions(x, [&](const auto& w) { return words.find(w.data(), w.data() + w.size()); }));
     return std::make_unique<SubsetTree>(std::move(of_x), std::move(of_z), decay);
 }
 
-std::unique_ptr<OneByOne> partial_tree(const Trees& x, const Trees& z, double decay, double mu) {
+std::unique_ptr<ObjectPairs<double>> partial_tree(const Trees& x, const Trees& z, double decay, double mu) {
     return std::make_unique<PartialTree>(Keyed(x, labels(x)), Keyed(z, labels(z)), decay, mu);
 }
 

@@ -1,7 +1,7 @@
 // Kernels of trees: the fragments that two trees have in common, weighted by their size.
 #pragma once
 
-#include "kernels/one_by_one.hpp"
+#include "kernels/object_pairs.hpp"
 #include "samples/words.hpp"
 #include "trees/trees.hpp"
 
@@ -32,11 +32,11 @@ constexpr std::size_t kMostPairs = std::size_t(1) << 28; // 2 GiB
 
 // Collins and Duffy (2002): fragments keep all children of a node or none.
 //   delta(n, m) = decay * product over children c of (1 + delta(c_n, c_m)) where the productions are equal, else 0
-std::unique_ptr<OneByOne> subset_tree(const Trees& x, const Trees& z, double decay);
+std::unique_ptr<ObjectPairs<double>> subset_tree(const Trees& x, const Trees& z, double decay);
 
 // Moschitti (2006): fragments keep any children of a node, in order. With the spans d of two sequences of children,
 //   delta(n, m) = mu (decay^2 + sum over equally long sequences of decay^(d + d') product of delta(c_n, c_m))
 // where the labels are equal, else 0.
-std::unique_ptr<OneByOne> partial_tree(const Trees& x, const Trees& z, double decay, double mu);
+std::unique_ptr<ObjectPairs<double>> partial_tree(const Trees& x, const Trees& z, double decay, double mu);
 
 } // namespace mercer

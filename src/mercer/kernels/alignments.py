@@ -58,9 +58,9 @@ class PairKernel(SequenceKernel):
     def strings(self, x: Sequences, like: Sequences) -> tuple[Any, int]:
         code, letters = numbering(self.alphabet, like)
         letters = max(letters, 1)
-        return _native.strings(x.coded(code), x.offsets, letters), letters
+        return _native.Strings(x.coded(code), x.offsets, letters), letters
 
-    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+    def compared(self, x: Sequences, z: Sequences) -> StringPairs:
         def make(single: bool) -> Any:
             right, letters = self.strings(z, z)
             left = right if x is z else self.strings(x, z)[0]
@@ -70,8 +70,7 @@ class PairKernel(SequenceKernel):
 
     def diag_of(self, x: Samples) -> Array:
         a = as_sequences(x)
-        strings, letters = self.strings(a, a)
-        return np.asarray(_native.string_diagonal(strings, self.rule(letters)))
+        return self.compared(a, a).diagonal()
 
 
 @dataclass(frozen=True, repr=False)

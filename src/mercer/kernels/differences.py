@@ -62,9 +62,9 @@ class DifferenceKernel(WordKernel):
             )
         # Reading both strands of both is twice reading one strand of x and both of z.
         weights = [float(w) * (2 if self.reverse_complement else 1) for w in self.weights(letters)]
-        return _native.bag(counts.keys, counts.values, counts.indptr, letters, self.length()), weights
+        return _native.Bags(counts.keys, counts.values, counts.indptr, letters, self.length()), weights
 
-    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+    def compared(self, x: Sequences, z: Sequences) -> StringPairs:
         # A word that holds a letter that z lacks may still agree with words of z at its other places.
         strangers = self.alphabet is None and not set(x.letters) <= set(z.letters)
 
@@ -80,9 +80,7 @@ class DifferenceKernel(WordKernel):
 
     def diag_of(self, x: Samples) -> Array:
         a = as_sequences(x)
-        left, weights = self.bags(a, a, False)
-        right, _ = self.bags(a, a, self.reverse_complement)
-        return np.asarray(_native.differences_diagonal(left, right, weights))
+        return self.compared(a, a).diagonal()
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +138,7 @@ class Mismatch(DifferenceKernel):
             for d in range(min(2 * self.m, self.k) + 1)
         ]
 
-    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+    def compared(self, x: Sequences, z: Sequences) -> StringPairs:
         if self.alphabet is None:
             return self.resolve_own(z if x is z else z.joined(x)).compared(x, z)
         return WordKernel.compared(self, x, z) if self.counted(x, z) else super().compared(x, z)

@@ -213,10 +213,10 @@ class ObjectPairs(BoundPairs):
 
     dear = True
 
-    def __init__(self, bound: _native.ObjectPairs, shape: tuple[int, int], same: bool) -> None:
+    def __init__(self, bound: _native.ObjectPairsF64, shape: tuple[int, int], same: bool) -> None:
         super().__init__(shape, np.float64, same)
         self._bound = bound
 
     @property
-    def bound(self) -> _native.ObjectPairs:
+    def bound(self) -> _native.ObjectPairsF64:
         return self._bound

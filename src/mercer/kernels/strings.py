@@ -87,6 +87,12 @@ class StringPairs(BoundPairs):
     def bound(self) -> Any:
         return self.make(self.dtype == np.float32)
 
+    def diagonal(self) -> Array:
+        """k(x_i, z_i) in float64."""
+        out = np.empty(self.shape[0])
+        self.bound.diagonal(out)
+        return out
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -147,7 +153,7 @@ class WordKernel(SequenceKernel, Numbering):
             code, letters = numbering(self.alphabet, like)
             coded = x.coded(code, letters if strangers else -1)
             letters += strangers
-            strings = _native.strings(coded, x.offsets, max(letters, 1))
+            strings = _native.Strings(coded, x.offsets, max(letters, 1))
             keys, values, indptr = _native.count_words(strings, *self.words())
             return Counts(keys, self.weighed(values), indptr, letters)
 
@@ -239,7 +245,7 @@ class WordKernel(SequenceKernel, Numbering):
         z = as_sequences(reference)
         shortest, longest, strands, _ = self.words()
         code, letters = numbering(self.alphabet, z)
-        strings = _native.strings(z.coded(code), z.offsets, max(letters, 1))
+        strings = _native.Strings(z.coded(code), z.offsets, max(letters, 1))
         _, first = np.unique(_native.list_words(strings, shortest, longest, strands), return_index=True)
         lengths = np.arange(shortest, longest + 1)
         of_each = np.maximum(z.lengths[:, None] - lengths + 1, 0).ravel()  # words of one sequence and one length

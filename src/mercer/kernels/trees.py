@@ -76,7 +76,7 @@ class FragmentKernel(Kernel):
     def samples(self, X: Any) -> Samples:
         return as_trees(X)
 
-    def native(self, x: _native.Trees, z: _native.Trees) -> _native.ObjectPairs:
+    def native(self, x: _native.Trees, z: _native.Trees) -> _native.ObjectPairsF64:
         raise NotImplementedError(f"{type(self).__name__} must name its function of the core")
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
@@ -111,7 +111,7 @@ class SubsetTree(FragmentKernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "decay", positive("decay", self.decay))
 
-    def native(self, x: _native.Trees, z: _native.Trees) -> _native.ObjectPairs:
+    def native(self, x: _native.Trees, z: _native.Trees) -> _native.ObjectPairsF64:
         return _native.subset_tree(x, z, self.decay)
 
 
@@ -138,5 +138,5 @@ class PartialTree(FragmentKernel):
         object.__setattr__(self, "decay", positive("decay", self.decay))
         object.__setattr__(self, "mu", positive("mu", self.mu))
 
-    def native(self, x: _native.Trees, z: _native.Trees) -> _native.ObjectPairs:
+    def native(self, x: _native.Trees, z: _native.Trees) -> _native.ObjectPairsF64:
         return _native.partial_tree(x, z, self.decay, self.mu)
