@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE_TESTS := $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DMERCER_PYTHON=OFF -DMERCER_TESTS=ON
 
-.PHONY: demo test sanitize arm64 arm64-tools bench format check clean
+.PHONY: demo test sanitize arm64 arm64-tools bench stubs format check clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -52,6 +52,11 @@ arm64-tools:
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks
+
+# The types of the native module as Python sees them, from the module itself; to be run after a change of native/bind.
+stubs: $(VENV)/installed
+	$(BIN)/python -m nanobind.stubgen -q -m mercer._native -o src/mercer/_native.pyi
+	$(BIN)/ruff format -q src/mercer/_native.pyi
 
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .

@@ -3,12 +3,14 @@
 #include "threads/pool.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -23,11 +25,20 @@ template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::c_contig,
 template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // Primal, dual, violation, iterations, whether they converged and whether constraints contradict each other.
 using Numbers = std::tuple<double, double, double, Index, bool, bool>;
+// The arrays q, lower, upper and ridge of the k-th problem, and its l1.
+using Pose =
+    nb::typed<nb::callable, std::tuple<Values<double>, Values<double>, Values<double>, Values<double>, double>(Index)>;
+// Problem, iterations, violation, gap, active coefficients; whether to stop.
+using Report = nb::typed<nb::callable, bool(Index, Index, double, double, Index)>;
+
+struct Raised : nb::object {
+    NB_OBJECT_DEFAULT(Raised, nb::object, "BaseException", PyExceptionInstance_Check)
+};
 
 // The problems on some rows: a function of Python's that gives the k-th of them when it is wanted, as many may take far
 // more memory than the rows. Each is five arrays of mercer/problem.py, with one l1 for all coefficients.
 struct Problems {
-    const nb::object& pose;
+    const Pose& pose;
     Index count;
 
     mercer::linear::LinearProblem at(Index k, Index rows) const {
@@ -47,7 +58,7 @@ struct Problems {
 };
 
 // Weights, one row per output, their certificates, and the exception of an interruption or None.
-using Found = std::tuple<nb::ndarray<nb::numpy, double>, std::vector<Numbers>, nb::object>;
+using Found = std::tuple<nb::ndarray<nb::numpy, double>, std::vector<Numbers>, std::optional<Raised>>;
 
 template <class T> Found run(const mercer::Source<T>& source, double constant, const Problems& problems,
                              const mercer::linear::Options& options) {
@@ -56,7 +67,7 @@ template <class T> Found run(const mercer::Source<T>& source, double constant, c
     auto weights = std::make_unique<double[]>(std::size_t(outputs) * width);
     std::vector<Numbers> numbers;
     std::vector<mercer::linear::LinearSolution> solutions(static_cast<std::size_t>(outputs));
-    nb::object interrupt = nb::none();
+    std::optional<Raised> interrupt;
     try {
         nb::gil_scoped_release release;
         auto fill = [&](Index k) { return problems.at(k, source.rows); };
@@ -64,7 +75,7 @@ template <class T> Found run(const mercer::Source<T>& source, double constant, c
     } catch (const mercer::Interrupted&) {
         for (const auto& s : solutions)
             if (!s.certified) throw;
-        interrupt = take_interrupt();
+        interrupt = nb::borrow<Raised>(take_interrupt());
     }
     for (std::size_t k = 0; k < solutions.size(); ++k) {
         const auto& s = solutions[k];
@@ -77,12 +88,12 @@ template <class T> Found run(const mercer::Source<T>& source, double constant, c
 }
 
 // A function of Python's, or None, as the solvers call it: from any thread.
-std::function<bool(const mercer::linear::LinearProgress&)> reporter(const nb::object& progress) {
-    if (progress.is_none()) return {};
+std::function<bool(const mercer::linear::LinearProgress&)> reporter(const std::optional<Report>& progress) {
+    if (!progress) return {};
     return [&progress](const mercer::linear::LinearProgress& p) {
         nb::gil_scoped_acquire gil;
         try {
-            return nb::cast<bool>(nb::bool_(progress(p.problem, p.iterations, p.violation, p.gap, p.active)));
+            return nb::cast<bool>(nb::bool_((*progress)(p.problem, p.iterations, p.violation, p.gap, p.active)));
         } catch (const nb::python_error& error) {
             if (!error.matches(PyExc_KeyboardInterrupt)) throw;
             keep_interrupt(nb::borrow(error.value()));
@@ -94,8 +105,8 @@ std::function<bool(const mercer::linear::LinearProgress&)> reporter(const nb::ob
 template <class T> void bind_solve(nb::module_& m) {
     m.def(
         "solve_linear_dense",
-        [](Dense<T> array, double constant, nb::object pose, Index problems, bool primal, double tol,
-           Index max_iterations, std::uint64_t seed, nb::object progress) {
+        [](Dense<T> array, double constant, Pose pose, Index problems, bool primal, double tol, Index max_iterations,
+           std::uint64_t seed, std::optional<Report> progress) {
             mercer::Source<T> source;
             source.rows = Index(array.shape(0));
             source.columns = source.row_stride = Index(array.shape(1));
@@ -108,8 +119,8 @@ template <class T> void bind_solve(nb::module_& m) {
     m.def(
         "solve_linear_sparse",
         [](Values<T> values, Values<std::int32_t> indices, Values<Index> indptr, Index columns, double constant,
-           nb::object pose, Index problems, bool primal, double tol, Index max_iterations, std::uint64_t seed,
-           nb::object progress) {
+           Pose pose, Index problems, bool primal, double tol, Index max_iterations, std::uint64_t seed,
+           std::optional<Report> progress) {
             mercer::Source<T> source;
             source.rows = Index(indptr.shape(0)) - 1;
             source.columns = columns;

@@ -1,119 +1,223 @@
 from collections.abc import Callable, Sequence
-from enum import Enum
+import enum
+from typing import Annotated, overload
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-class Pair(Enum):
-    dot = ...
-    squared_distance = ...
-    squared_direct = ...
-    l1 = ...
-    linf = ...
-    intersection = ...
-    chi2 = ...
-    chi2_distance = ...
-    jensen_shannon = ...
-    equal = ...
+def thread_count() -> int: ...
+def set_thread_count(count: int) -> None: ...
+def memory(bytes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+def keep_at_most(bytes: int) -> None: ...
 
-class Op(Enum):
-    affine = ...
-    integer = ...
-    power = ...
-    exp = ...
-    tanh = ...
-    decay = ...
-    matern32 = ...
-    matern52 = ...
-    series = ...
-    is_zero = ...
+class Pair(enum.Enum):
+    dot = 0
+
+    squared_distance = 1
+
+    squared_direct = 2
+
+    l1 = 3
+
+    linf = 4
+
+    intersection = 5
+
+    chi2 = 6
+
+    chi2_distance = 7
+
+    jensen_shannon = 8
+
+    equal = 9
+
+class Op(enum.Enum):
+    affine = 0
+
+    integer = 1
+
+    power = 2
+
+    exp = 3
+
+    tanh = 4
+
+    matern32 = 6
+
+    matern52 = 7
+
+    series = 8
+
+    decay = 5
+
+    is_zero = 9
 
 class Formula:
     def __init__(self, pair: Pair, steps: Sequence[tuple[Op, float, float, Sequence[float]]], rate: float) -> None: ...
 
-class RowsF32: ...
-class RowsF64: ...
+class RowsF32:
+    pass
+
+@overload
+def dense_rows(
+    array: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+) -> RowsF32: ...
+@overload
+def dense_rows(
+    array: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
+) -> RowsF64: ...
+@overload
+def sparse_rows(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: int,
+) -> RowsF32: ...
+@overload
+def sparse_rows(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: int,
+) -> RowsF64: ...
+@overload
+def squares(
+    rows: RowsF32,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+) -> None: ...
+@overload
+def squares(
+    rows: RowsF64,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+) -> None: ...
 
 class PairsF32:
     def fill(
-        self, index: NDArray[np.int64] | None, first_row: int, first_column: int, out: NDArray[np.float32]
+        self,
+        index: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first_row: int,
+        first_column: int,
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     ) -> None: ...
-    def fill_symmetric(self, out: NDArray[np.float32]) -> None: ...
+    def fill_symmetric(
+        self, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")]
+    ) -> None: ...
+    @overload
     def product(
         self,
-        weights: NDArray[np.float32] | NDArray[np.float64],
-        starts: NDArray[np.int64],
-        out: NDArray[np.float64],
+        weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     ) -> None: ...
+    @overload
+    def product(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    ) -> None: ...
+    @overload
     def symmetric_product(
-        self, weights: NDArray[np.float32] | NDArray[np.float64], out: NDArray[np.float64]
+        self,
+        weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> None: ...
+    @overload
+    def symmetric_product(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     ) -> None: ...
     def nearest(
-        self, scale: float, offset: NDArray[np.float32], index: NDArray[np.int64], value: NDArray[np.float32]
+        self,
+        scale: float,
+        offset: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+        value: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
     ) -> None: ...
     def with_rows(self, x: RowsF32) -> PairsF32 | None: ...
 
+@overload
+def bind(
+    x: RowsF32,
+    z: RowsF32,
+    formula: Formula,
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    grid: tuple[float, float] | None = None,
+) -> PairsF32: ...
+@overload
+def bind(
+    x: RowsF64,
+    z: RowsF64,
+    formula: Formula,
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    grid: tuple[float, float] | None = None,
+) -> PairsF64: ...
+@overload
+def apply(formula: Formula, values: Annotated[NDArray[numpy.float32], dict(order="C", device="cpu")]) -> None: ...
+@overload
+def apply(formula: Formula, values: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")]) -> None: ...
+
+class RowsF64:
+    pass
+
 class PairsF64:
     def fill(
-        self, index: NDArray[np.int64] | None, first_row: int, first_column: int, out: NDArray[np.float64]
+        self,
+        index: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first_row: int,
+        first_column: int,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
     ) -> None: ...
-    def fill_symmetric(self, out: NDArray[np.float64]) -> None: ...
-    def product(self, weights: NDArray[np.float64], starts: NDArray[np.int64], out: NDArray[np.float64]) -> None: ...
-    def symmetric_product(self, weights: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
+    def fill_symmetric(
+        self, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")]
+    ) -> None: ...
+    def product(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    ) -> None: ...
+    def symmetric_product(
+        self,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> None: ...
     def nearest(
-        self, scale: float, offset: NDArray[np.float64], index: NDArray[np.int64], value: NDArray[np.float64]
+        self,
+        scale: float,
+        offset: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+        value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     ) -> None: ...
     def with_rows(self, x: RowsF64) -> PairsF64 | None: ...
 
-def dense_rows(array: NDArray[np.floating]) -> RowsF32 | RowsF64: ...
-def sparse_rows(
-    values: NDArray[np.floating], indices: NDArray[np.int32], indptr: NDArray[np.int64], columns: int
-) -> RowsF32 | RowsF64: ...
-def squares(
-    rows: RowsF32 | RowsF64,
-    out: NDArray[np.float64],
-    shift: NDArray[np.float64] | None = None,
-    scale: NDArray[np.float64] | None = None,
-) -> None: ...
-def bind(
-    x: RowsF32 | RowsF64,
-    z: RowsF32 | RowsF64,
-    formula: Formula,
-    shift: NDArray[np.float64] | None,
-    scale: NDArray[np.float64] | None,
-    grid: tuple[float, float] | None = None,
-) -> PairsF32 | PairsF64: ...
-def nearest(
-    block: NDArray[np.float64],
-    scale: float,
-    offset: NDArray[np.float64],
-    index: NDArray[np.int64],
-    value: NDArray[np.float64],
-) -> None: ...
-def squared_distances(
-    x: RowsF32 | RowsF64,
-    z: RowsF32 | RowsF64,
-    scale: NDArray[np.float64] | None,
-    index: NDArray[np.int64],
-    out: NDArray[np.float64],
-) -> None: ...
-def apply(formula: Formula, values: NDArray[np.floating]) -> None: ...
-
-class AdditiveFunction:
-    @staticmethod
-    def intersection(
-        z: RowsF32 | RowsF64, weights: NDArray[np.float64], starts: NDArray[np.int64]
-    ) -> AdditiveFunction: ...
-    @staticmethod
-    def through(knots: NDArray[np.float64], values: NDArray[np.float64]) -> AdditiveFunction: ...
-    def evaluate(self, x: RowsF32 | RowsF64, out: NDArray[np.float64]) -> None: ...
-    @property
-    def bytes(self) -> int: ...
+def instruction_set() -> str: ...
+def instruction_sets() -> list[str]: ...
+def select_instruction_set(name: str) -> None: ...
 
 class RowCacheF32:
     def __init__(self, columns: int, budget: int) -> None: ...
-    def get(self, rows: NDArray[np.int64], out: NDArray[np.float32]) -> list[int]: ...
-    def put(self, rows: NDArray[np.int64], values: NDArray[np.float32]) -> None: ...
+    def get(
+        self,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> list[int]: ...
+    def put(
+        self,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> None: ...
     @property
     def capacity(self) -> int: ...
     @property
@@ -124,8 +228,16 @@ class RowCacheF32:
 
 class RowCacheF64:
     def __init__(self, columns: int, budget: int) -> None: ...
-    def get(self, rows: NDArray[np.int64], out: NDArray[np.float64]) -> list[int]: ...
-    def put(self, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None: ...
+    def get(
+        self,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> list[int]: ...
+    def put(
+        self,
+        rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    ) -> None: ...
     @property
     def capacity(self) -> int: ...
     @property
@@ -134,125 +246,110 @@ class RowCacheF64:
     def misses(self) -> int: ...
     def __len__(self) -> int: ...
 
-def solve_linear_dense(
-    array: NDArray[np.floating],
-    constant: float,
-    pose: Callable[
-        [int], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]
-    ],
-    problems: int,
-    primal: bool,
-    tol: float,
-    max_iterations: int,
-    seed: int,
-    progress: Callable[[int, int, float, float, int], bool] | None,
-) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
-def solve_linear_sparse(
-    values: NDArray[np.floating],
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    columns: int,
-    constant: float,
-    pose: Callable[
-        [int], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]
-    ],
-    problems: int,
-    primal: bool,
-    tol: float,
-    max_iterations: int,
-    seed: int,
-    progress: Callable[[int, int, float, float, int], bool] | None,
-) -> tuple[NDArray[np.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
-def perceptron_pass(
-    rows: RowsF32 | RowsF64,
-    order: NDArray[np.int64],
-    label: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    radius: float,
-    weights: NDArray[np.float64],
-    mistakes: NDArray[np.int64],
-) -> None: ...
-def kernel_perceptron_pass(
-    kernel: NDArray[np.floating],
-    own: NDArray[np.int64],
-    diagonal: NDArray[np.float64],
-    label: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    radius: float,
-    budget: int,
-    clock: int,
-    coefficients: NDArray[np.float64],
-    late: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    late_bias: NDArray[np.float64],
-    mistakes: NDArray[np.int64],
-) -> None: ...
-def memory(bytes: int) -> NDArray[np.uint8]: ...
-def keep_at_most(bytes: int) -> None: ...
-def thread_count() -> int: ...
-def set_thread_count(count: int) -> None: ...
-def instruction_set() -> str: ...
-def instruction_sets() -> list[str]: ...
-def select_instruction_set(name: str) -> None: ...
+class Matrices:
+    pass
 
-class Status(Enum):
-    converged = ...
-    step_limit = ...
-    stopped = ...
-    stalled = ...
-    unbounded = ...
-
-class Progress:
-    problem: int
-    steps: int
-    violation: float
-    gap: float
-    working: int
-    count: int
-    computed: int
-    kept: int
-    bits: int
-
-class Matrices: ...
-
-TINY: int
-
+@overload
 def formula_matrices(
-    rows: RowsF32 | RowsF64,
+    rows: RowsF32,
     formula: Formula,
-    shift: NDArray[np.float64] | None,
-    scale: NDArray[np.float64] | None,
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     error: float,
     lost: float,
     budget: int,
-    order: NDArray[np.int64] | None,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
 ) -> Matrices: ...
-def stored_matrices(matrix: NDArray[np.floating], order: NDArray[np.int64] | None) -> Matrices: ...
-def function_matrices(gram: object, diagonal: NDArray[np.float64]) -> Matrices: ...
+@overload
+def formula_matrices(
+    rows: RowsF64,
+    formula: Formula,
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    error: float,
+    lost: float,
+    budget: int,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+) -> Matrices: ...
+@overload
+def stored_matrices(
+    matrix: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+) -> Matrices: ...
+@overload
+def stored_matrices(
+    matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+) -> Matrices: ...
+def function_matrices(
+    gram: object,
+    diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Matrices: ...
+
+class Status(enum.Enum):
+    converged = 0
+
+    step_limit = 1
+
+    stopped = 2
+
+    stalled = 3
+
+    unbounded = 4
+
+class Progress:
+    @property
+    def problem(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def bits(self) -> int: ...
+    @property
+    def kept(self) -> int: ...
+    @property
+    def working(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def computed(self) -> int: ...
+
+TINY: int = 200
 
 class Task:
-    begun: bool
-    status: Status
-    steps: int
-    negative_pair: tuple[int, int] | None
-    primal: float
-    dual: float
-    violation: float
-    bias: list[float]
     def __init__(
         self,
-        q: NDArray[np.float64],
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
-        l1: NDArray[np.float64],
-        ridge: NDArray[np.float64],
-        total: NDArray[np.float64],
-        sample: NDArray[np.int64] | None,
-        group: NDArray[np.uint8] | None,
-        a: NDArray[np.float64],
-        f: NDArray[np.float64],
+        q: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        lower: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        upper: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        l1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        total: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sample: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        a: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     ) -> None: ...
     def certify(self) -> None: ...
+    @property
+    def begun(self) -> bool: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def negative_pair(self) -> tuple[int, int] | None: ...
+    @property
+    def primal(self) -> float: ...
+    @property
+    def dual(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def bias(self) -> list[float]: ...
 
 def solve(
     matrices: Matrices,
@@ -263,14 +360,246 @@ def solve(
     shrinking: bool,
     progress: Callable[[Progress], bool] | None,
 ) -> None: ...
+@overload
+def solve_linear_dense(
+    array: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    constant: float,
+    pose: Callable[
+        [int],
+        tuple[
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            float,
+        ],
+    ],
+    problems: int,
+    primal: bool,
+    tol: float,
+    max_iterations: int,
+    seed: int,
+    progress: Callable[[int, int, float, float, int], bool] | None,
+) -> tuple[NDArray[numpy.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
+@overload
+def solve_linear_dense(
+    array: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    constant: float,
+    pose: Callable[
+        [int],
+        tuple[
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            float,
+        ],
+    ],
+    problems: int,
+    primal: bool,
+    tol: float,
+    max_iterations: int,
+    seed: int,
+    progress: Callable[[int, int, float, float, int], bool] | None,
+) -> tuple[NDArray[numpy.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
+@overload
+def solve_linear_sparse(
+    values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: int,
+    constant: float,
+    pose: Callable[
+        [int],
+        tuple[
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            float,
+        ],
+    ],
+    problems: int,
+    primal: bool,
+    tol: float,
+    max_iterations: int,
+    seed: int,
+    progress: Callable[[int, int, float, float, int], bool] | None,
+) -> tuple[NDArray[numpy.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
+@overload
+def solve_linear_sparse(
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: int,
+    constant: float,
+    pose: Callable[
+        [int],
+        tuple[
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            float,
+        ],
+    ],
+    problems: int,
+    primal: bool,
+    tol: float,
+    max_iterations: int,
+    seed: int,
+    progress: Callable[[int, int, float, float, int], bool] | None,
+) -> tuple[NDArray[numpy.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
+@overload
+def perceptron_pass(
+    rows: RowsF32,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    radius: float,
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    mistakes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def perceptron_pass(
+    rows: RowsF64,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    radius: float,
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    mistakes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def kernel_perceptron_pass(
+    kernel: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    own: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    radius: float,
+    budget: int,
+    clock: int,
+    coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    late: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    late_bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    mistakes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+@overload
+def kernel_perceptron_pass(
+    kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    own: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    radius: float,
+    budget: int,
+    clock: int,
+    coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    late: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    late_bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    mistakes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+def nearest(
+    block: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    scale: float,
+    offset: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def squared_distances(
+    x: RowsF32,
+    z: RowsF32,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def squared_distances(
+    x: RowsF64,
+    z: RowsF64,
+    scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
 
-class Strings: ...
-class Bag: ...
+class AdditiveFunction:
+    @overload
+    @staticmethod
+    def intersection(
+        z: RowsF32,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> AdditiveFunction: ...
+    @overload
+    @staticmethod
+    def intersection(
+        z: RowsF64,
+        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> AdditiveFunction: ...
+    @staticmethod
+    def through(
+        knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+        ],
+    ) -> AdditiveFunction: ...
+    @overload
+    def evaluate(
+        self,
+        x: RowsF32,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    ) -> None: ...
+    @overload
+    def evaluate(
+        self,
+        x: RowsF64,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    ) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+
+class Strings:
+    def __init__(
+        self,
+        letters: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        alphabet: int,
+    ) -> None: ...
+
+class Bags:
+    def __init__(
+        self,
+        keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        alphabet: int,
+        length: int,
+    ) -> None: ...
+
+def count_words(
+    x: Strings, shortest: int, longest: int, both_strands: bool, mismatches: int
+) -> tuple[
+    Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+]: ...
+def list_words(
+    x: Strings, shortest: int, longest: int, both_strands: bool
+) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")]: ...
 
 class Vocabulary:
-    def __init__(self, keys: NDArray[np.uint64]) -> None: ...
+    def __init__(
+        self, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None: ...
     def __len__(self) -> int: ...
-    def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]: ...
+    def find(
+        self, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
 
 class WeightedDegree:
     def __init__(self, weight: Sequence[float], shift: int) -> None: ...
@@ -281,54 +610,70 @@ class Subsequence:
 class LocalAlignment:
     def __init__(self, score: Sequence[float], open: float, extend: float, beta: float) -> None: ...
 
-class StringPairsF32:
-    def fill(
-        self, index: NDArray[np.int64] | None, first_row: int, first_column: int, out: NDArray[np.float32]
-    ) -> None: ...
-    def fill_symmetric(self, out: NDArray[np.float32]) -> None: ...
-
-class StringPairsF64:
-    def fill(
-        self, index: NDArray[np.int64] | None, first_row: int, first_column: int, out: NDArray[np.float64]
-    ) -> None: ...
-    def fill_symmetric(self, out: NDArray[np.float64]) -> None: ...
-
-def strings(letters: NDArray[np.int32], offsets: NDArray[np.int64], alphabet: int) -> Strings: ...
-def bag(
-    keys: NDArray[np.uint64], values: NDArray[np.float64], indptr: NDArray[np.int64], alphabet: int, length: int
-) -> Bag: ...
-def count_words(
-    x: Strings, shortest: int, longest: int, both_strands: bool, mismatches: int
-) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]: ...
-def list_words(x: Strings, shortest: int, longest: int, both_strands: bool) -> NDArray[np.uint64]: ...
 def fits_differences(alphabet: int, length: int) -> bool: ...
-def differences_diagonal(x: Bag, z: Bag, weights: Sequence[float]) -> NDArray[np.float64]: ...
-def difference_pairs_f32(x: Bag, z: Bag, weights: Sequence[float]) -> StringPairsF32: ...
-def difference_pairs_f64(x: Bag, z: Bag, weights: Sequence[float]) -> StringPairsF64: ...
-def string_diagonal(x: Strings, rule: WeightedDegree | Subsequence | LocalAlignment) -> NDArray[np.float64]: ...
-def string_pairs_f32(x: Strings, z: Strings, rule: WeightedDegree | Subsequence | LocalAlignment) -> StringPairsF32: ...
-def string_pairs_f64(x: Strings, z: Strings, rule: WeightedDegree | Subsequence | LocalAlignment) -> StringPairsF64: ...
+def difference_pairs_f32(x: Bags, z: Bags, weights: Sequence[float]) -> ObjectPairsF32: ...
+@overload
+def string_pairs_f32(x: Strings, z: Strings, rule: WeightedDegree) -> ObjectPairsF32: ...
+@overload
+def string_pairs_f32(x: Strings, z: Strings, rule: Subsequence) -> ObjectPairsF32: ...
+@overload
+def string_pairs_f32(x: Strings, z: Strings, rule: LocalAlignment) -> ObjectPairsF32: ...
+def difference_pairs_f64(x: Bags, z: Bags, weights: Sequence[float]) -> ObjectPairsF64: ...
+@overload
+def string_pairs_f64(x: Strings, z: Strings, rule: WeightedDegree) -> ObjectPairsF64: ...
+@overload
+def string_pairs_f64(x: Strings, z: Strings, rule: Subsequence) -> ObjectPairsF64: ...
+@overload
+def string_pairs_f64(x: Strings, z: Strings, rule: LocalAlignment) -> ObjectPairsF64: ...
 
-class ObjectPairs:
+class ObjectPairsF32:
     def fill(
-        self, index: NDArray[np.int64] | None, first_row: int, first_column: int, out: NDArray[np.float64]
+        self,
+        index: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first_row: int,
+        first_column: int,
+        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
     ) -> None: ...
-    def fill_symmetric(self, out: NDArray[np.float64]) -> None: ...
-    def diagonal(self, out: NDArray[np.float64]) -> None: ...
+    def fill_symmetric(
+        self, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")]
+    ) -> None: ...
+    def diagonal(
+        self, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+    ) -> None: ...
+
+class ObjectPairsF64:
+    def fill(
+        self,
+        index: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first_row: int,
+        first_column: int,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
+    ) -> None: ...
+    def fill_symmetric(
+        self, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")]
+    ) -> None: ...
+    def diagonal(
+        self, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+    ) -> None: ...
 
 class Graphs:
     def __init__(
         self,
-        starts: NDArray[np.int64],
-        arcs: NDArray[np.int64],
-        neighbours: NDArray[np.int32],
-        arc_labels: NDArray[np.int32],
-        node_labels: NDArray[np.int32],
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arcs: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        neighbours: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arc_labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        node_labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
         arc_label_count: int,
         label_count: int,
     ) -> None: ...
 
-class GraphRecipe: ...
+def edges(
+    matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None))] | None: ...
+
+class GraphRecipe:
+    pass
 
 def vertex_histogram() -> GraphRecipe: ...
 def edge_histogram() -> GraphRecipe: ...
@@ -336,36 +681,55 @@ def shortest_path() -> GraphRecipe: ...
 def graphlet(size: int) -> GraphRecipe: ...
 def weisfeiler_lehman(rounds: int, base: GraphRecipe) -> GraphRecipe: ...
 
-SparseParts = tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64], int]
-
-def edges(matrix: NDArray[np.float64]) -> NDArray[np.int64] | None: ...
-
-#: All letters of some words, and where each begins among them and the last ends.
-WordArrays = tuple[NDArray[np.int32], NDArray[np.int64]]
-
 class GraphFeatures:
     def __init__(self, recipe: GraphRecipe) -> None: ...
-    def learn(self, graphs: Graphs) -> SparseParts: ...
-    def look_up(self, graphs: Graphs) -> SparseParts: ...
-    def words(self) -> list[WordArrays]: ...
+    def learn(
+        self, graphs: Graphs
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+        int,
+    ]: ...
+    def words(
+        self,
+    ) -> list[
+        tuple[
+            Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+        ]
+    ]: ...
+    def look_up(
+        self, graphs: Graphs
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+        int,
+    ]: ...
 
-def random_walk(x: Graphs, z: Graphs, decay: float) -> ObjectPairs: ...
+def random_walk(x: Graphs, z: Graphs, decay: float) -> ObjectPairsF64: ...
 
 class Trees:
     def __init__(
         self,
-        starts: NDArray[np.int64],
-        child_starts: NDArray[np.int64],
-        children: NDArray[np.int32],
-        labels: NDArray[np.int32],
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        child_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        children: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> None: ...
 
 class Subtrees:
     def __init__(self) -> None: ...
-    def learn(self, trees: Trees) -> NDArray[np.int32]: ...
-    def look_up(self, trees: Trees) -> NDArray[np.int32]: ...
-    def words(self) -> WordArrays: ...
+    def learn(self, trees: Trees) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+    def look_up(self, trees: Trees) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]: ...
+    def words(
+        self,
+    ) -> tuple[
+        Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    ]: ...
     def __len__(self) -> int: ...
 
-def subset_tree(x: Trees, z: Trees, decay: float) -> ObjectPairs: ...
-def partial_tree(x: Trees, z: Trees, decay: float, mu: float) -> ObjectPairs: ...
+def subset_tree(x: Trees, z: Trees, decay: float) -> ObjectPairsF64: ...
+def partial_tree(x: Trees, z: Trees, decay: float, mu: float) -> ObjectPairsF64: ...

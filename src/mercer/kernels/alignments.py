@@ -14,7 +14,6 @@ from mercer import _native
 from mercer.kernels.alphabets import NAMED, checked_alphabet, numbering
 from mercer.kernels.base import Validity
 from mercer.kernels.leaf import finite, integer, positive
-from mercer.kernels.pairs import Pairs
 from mercer.kernels.strings import SequenceKernel, StringPairs
 from mercer.samples import Samples, Sequences, as_sequences
 from mercer.samples.base import Array

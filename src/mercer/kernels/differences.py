@@ -64,7 +64,11 @@ class DifferenceKernel(WordKernel):
         weights = [float(w) * (2 if self.reverse_complement else 1) for w in self.weights(letters)]
         return _native.Bags(counts.keys, counts.values, counts.indptr, letters, self.length()), weights
 
-    def compared(self, x: Sequences, z: Sequences) -> StringPairs:
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
+        return self.by_words(x, z)
+
+    def by_words(self, x: Sequences, z: Sequences) -> StringPairs:
+        """The matrix found from the words themselves, whatever features there are."""
         # A word that holds a letter that z lacks may still agree with words of z at its other places.
         strangers = self.alphabet is None and not set(x.letters) <= set(z.letters)
 
@@ -80,7 +84,7 @@ class DifferenceKernel(WordKernel):
 
     def diag_of(self, x: Samples) -> Array:
         a = as_sequences(x)
-        return self.compared(a, a).diagonal()
+        return self.by_words(a, a).diagonal()
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,7 +142,7 @@ class Mismatch(DifferenceKernel):
             for d in range(min(2 * self.m, self.k) + 1)
         ]
 
-    def compared(self, x: Sequences, z: Sequences) -> StringPairs:
+    def compared(self, x: Sequences, z: Sequences) -> Pairs:
         if self.alphabet is None:
             return self.resolve_own(z if x is z else z.joined(x)).compared(x, z)
         return WordKernel.compared(self, x, z) if self.counted(x, z) else super().compared(x, z)

@@ -81,8 +81,9 @@ class NativePairs(BoundPairs):
             x = self.x.astype(self.dtype)
             z = x if self.same else self.z.astype(self.dtype)
             formula = _native.Formula(self.pair, self.steps, self.rate)
-            x_rows = x.rows()
-            self._bound = _native.bind(x_rows, x_rows if self.same else z.rows(), formula, self.shift(), self.scale)
+            x_rows: Any = x.rows()
+            z_rows: Any = x_rows if self.same else z.rows()  # of the same precision, which their types do not say
+            self._bound = _native.bind(x_rows, z_rows, formula, self.shift(), self.scale)
         return self._bound
 
     def share(self, other: Pairs) -> None:
