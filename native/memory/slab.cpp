@@ -70,7 +70,15 @@ void give_back(std::size_t bytes) {
     }
 }
 
+void free_kept() {
+    for (const Kept& slab : g_kept) free_slab(slab.data);
+    g_kept.clear();
+}
+
 } // namespace
+
+OutOfMemory::OutOfMemory(std::size_t bytes)
+    : text_("there is no memory for " + std::to_string((bytes + 999'999) / 1'000'000) + " MB more") {}
 
 void* Slab::reserve(std::size_t bytes) {
     bytes = whole_pages(bytes);
@@ -89,7 +97,12 @@ void* Slab::reserve(std::size_t bytes) {
     }
     give_back(bytes - std::min(bytes, touched_));
     if (!data_) {
-        data_ = ::operator new(bytes, kAlignment);
+        data_ = ::operator new(bytes, kAlignment, std::nothrow);
+        if (!data_) {
+            free_kept(); // which has no memory behind it by now, but addresses, and these may be limited, too
+            data_ = ::operator new(bytes, kAlignment, std::nothrow);
+        }
+        if (!data_) throw OutOfMemory(bytes);
         size_ = bytes;
 #if defined(__linux__)
         madvise(data_, bytes, MADV_HUGEPAGE);
@@ -127,8 +140,7 @@ void keep_at_most(std::size_t bytes) {
 
 void drop_slabs() {
     std::lock_guard lock(g_mutex);
-    for (const Kept& slab : g_kept) free_slab(slab.data);
-    g_kept.clear();
+    free_kept();
 }
 
 } // namespace mercer

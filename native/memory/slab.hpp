@@ -4,9 +4,21 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace mercer {
+
+// There is no memory of this size.
+class OutOfMemory : public std::bad_alloc {
+  public:
+    explicit OutOfMemory(std::size_t bytes);
+    const char* what() const noexcept override { return text_.c_str(); }
+
+  private:
+    std::string text_;
+};
 
 class Slab {
   public:
@@ -15,6 +27,7 @@ class Slab {
     Slab(const Slab&) = delete;
     Slab& operator=(const Slab&) = delete;
     // At least this many bytes, uninitialised, on a huge page's boundary if that large; the contents are lost.
+    // OutOfMemory if there are none, even without what is kept.
     void* reserve(std::size_t bytes);
     void* data() const { return data_; }
     void release();

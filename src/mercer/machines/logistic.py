@@ -90,6 +90,7 @@ class KernelLogistic(LabelledMachine):
 
     _bounded: ClassVar[bool] = False
 
+    _takes_less = "max_basis=500 takes the rows of so many samples only; fewer samples take less, too"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: allowed

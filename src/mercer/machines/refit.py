@@ -7,6 +7,7 @@ refused leave it as it was, too. Whatever reads more than one attribute reads th
 from __future__ import annotations
 
 import functools
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.callbacks import TimeLimit, TimeLimitError
 from mercer.caller import warn_caller
 from mercer.deadline import Deadline, TimeIsUp
+from mercer.heartbeat import Heartbeat
 from mercer.solvers import SolverInterrupted
 
 #: What changes a machine, ...
@@ -39,6 +41,9 @@ class Refittable:
     ...     machine.n_features_in_, machine.predict([[3.0]]).shape
     (1, (1,))
     """
+
+    #: What takes less memory than a fit for which there was not enough.
+    _takes_less = "Fewer samples, or samples in float32, take less"
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         for name in FITS:
@@ -70,7 +75,7 @@ def _at_once(fit: Any) -> Any:
         working = _twin(self, dict(self.__dict__))
         limit = min((one.latest for one in _limits(self)), default=None)
         try:
-            with Deadline(limit):
+            with Deadline(limit), _heartbeat(working):
                 result = fit(working, *args, **keywords)
         except SolverInterrupted as interrupt:  # which leaves what there is by then
             if not isinstance(interrupt.__cause__, TimeIsUp):
@@ -80,10 +85,18 @@ def _at_once(fit: Any) -> Any:
             result = working
         except TimeIsUp:
             raise _nothing(self, limit) from None
+        except MemoryError as error:
+            raise MemoryError(
+                f"{type(self).__name__}: {str(error) or 'there is no memory left'}. {self._takes_less}"
+            ) from error
         self.__dict__ = working.__dict__
         return self if result is working else result
 
     return fitted
+
+
+def _heartbeat(machine: Any) -> AbstractContextManager[Any]:
+    return Heartbeat(type(machine).__name__) if getattr(machine, "verbose", False) else nullcontext()
 
 
 def _limits(machine: Any) -> list[TimeLimit]:
