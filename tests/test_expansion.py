@@ -75,6 +75,7 @@ def test_wrong_coefficients_are_refused():
         Expansion.of(Linear(), X, np.ones(3))
 
 
+@pytest.mark.alone("measures memory")
 def test_prediction_holds_no_full_matrix():
     import tracemalloc
 

@@ -84,6 +84,7 @@ def test_forked_children_compute():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.alone("a child has ten seconds to end")
 def test_forked_children_do_not_wait_for_threads_that_are_gone():
     done = run(
         """
@@ -113,6 +114,7 @@ def test_forked_children_do_not_wait_for_threads_that_are_gone():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
+@pytest.mark.stress("sends Ctrl-C into a long block of a matrix")
 def test_ctrl_c_stops_a_long_block_within_a_second():
     code = """
         import sys, time, threading, signal, numpy as np

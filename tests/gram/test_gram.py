@@ -136,6 +136,7 @@ def test_blocks():
     [(Gaussian(1.0), 20_000), (Gaussian(1.0).normalized(), 7_000), (Exponential(L2()) * Linear() + 1, 7_000)],
     ids=repr,
 )
+@pytest.mark.alone("measures memory")
 def test_a_product_never_holds_the_matrix(k, n):
     gram = k.gram(np.random.default_rng(0).standard_normal((n, 3)).astype(np.float32))
     V = np.ones((n, 2), np.float32)

@@ -46,6 +46,7 @@ def chain(labels):
     return "".join(f"({label} " for label in labels) + "x" + ")" * len(labels)
 
 
+@pytest.mark.slow("trees whose nodes are too many for all of their pairs")
 def test_only_pairs_of_nodes_that_match_need_memory():
     """All pairs of nodes would need 320 GB."""
     deep, decay = chain([f"L{i}" for i in range(200_000)]), 0.4

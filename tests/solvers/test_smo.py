@@ -186,6 +186,7 @@ def test_progress_is_told_and_may_stop():
 
 
 @pytest.mark.parametrize("n", [1500, 30000])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c_returns_at_once_with_what_there_is(n):
     X, y = overlapping(n, d=60)
     gram, problem = Gaussian(gamma=1e-4).gram(X), hinge(y, 1e7)
