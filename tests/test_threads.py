@@ -61,11 +61,13 @@ def test_products_do_not_depend_on_the_number_of_threads(count):
     assert all((result == results[0]).all() for result in results)
 
 
+@pytest.mark.slow("a process of its own")
 def test_importing_the_package_alone_takes_nothing_that_it_does_not_need():
     done = run("import sys, mercer; assert 'mercer.machines' not in sys.modules; mercer.SVC, mercer.kernels.Gaussian")
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow("processes of its own")
 def test_forked_children_compute():
     done = run(
         """

@@ -290,6 +290,7 @@ class TestCustom:
         assert k(words)[0].tolist() == [2, 1]
 
     @pytest.mark.parametrize("n", [50, 2000])  # one block of rows, and several
+    @pytest.mark.slow("matrices of 2000 samples by a function of NumPy, in many ways")
     def test_a_function_that_is_not_symmetric_is_taken_as_it_is(self, n):
         A = np.random.default_rng(0).standard_normal((n, 2))
 
