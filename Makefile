@@ -4,7 +4,7 @@
 # The tests have three tiers (docs/testing.md):
 #   make check  style, types, the native tests and the quick tests: a minute or so, while one works
 #   make test   all that, and the slow tests: minutes, for every change
-#   make stress memory, time and Ctrl-C at full size, sanitizers, all combinations, larger sets: before a release
+#   make stress memory, time and Ctrl-C at full size, sanitizers, all combinations of cases: before a release
 PYTHON ?= python3
 ifeq ($(origin CXX),default)
 CXX := c++
@@ -29,9 +29,9 @@ test: static native-tests
 	$(PYTEST) $(SHARED) -m "not alone and not stress"
 	$(PYTEST) -m "alone and not stress"
 
-# With more rows of the public sets, where MERCER_DATA names their folder, and all combinations where pairs are the rule.
+# With all combinations where pairs are the rule, on the public sets where MERCER_DATA names their folder.
 stress: static native-tests
-	MERCER_ROWS=1000 MERCER_ALL_CASES=1 $(PYTEST) $(SHARED) -m "not alone and not stress"
+	MERCER_ALL_CASES=1 $(PYTEST) $(SHARED) -m "not alone and not stress"
 	$(PYTEST) -m "alone or stress"
 	$(MAKE) sanitize
 
