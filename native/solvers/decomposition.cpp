@@ -39,9 +39,6 @@ constexpr double kGoal = 0.9;
 constexpr double kFallen = 0.9;
 constexpr Index kStuckWhole = 20, kStuck = 500;
 
-// Nanoseconds. For entries this cheap active sets do more than rows that are kept.
-constexpr double kCheap = 1.5;
-
 // A vast problem, of cheap rows or of rows that are not kept, is solved active set by active set: one in so many
 // coefficients, or so many times those that are free, or a part of what makes a problem vast; unless that is half of
 // all. Each is decomposed in turn, until its violation is this share of what it was.
@@ -74,17 +71,17 @@ bool unlimited(const Problem& problem, Index p) {
 template <class T> class Decomposition {
   public:
     // total: null if the problem is a part of another.
-    Decomposition(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem, const double* total,
+    Decomposition(const Gram<T>& gram, const Lent<T>& lent, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
         : gram_(gram), problem_(problem), total_(total), settings_(settings), room_(gram, problem),
           largest_(room_.largest(settings.together ? settings.block : room_.left(0, settings.budget))),
           whole_(problem.count <= std::min(kWhole, largest_)),
-          rows_(gram, problem, squares,
-                large(settings, problem) && gram.cost() < kCheap ? 0 : room_.left(largest_, settings.budget)),
+          rows_(gram, problem, lent,
+                large(settings, problem) && gram.cost() < costs::kCheap ? 0 : room_.left(largest_, settings.budget)),
           a_(a), number_(number), f_(std::size_t(rows_.size()), 0.0),
           working_(whole_ ? problem.count : std::min(kSmall, largest_)) {
         // What is left for rows may depend on the number of threads, if each has a problem; the steps must not.
-        vast_ = large(settings, problem) && rows_.capacity() == 0 && gram.cost() < kDear;
+        vast_ = large(settings, problem) && rows_.capacity() == 0 && gram.cost() < costs::kDear;
         for (Index p = 0; p < problem.count && vast_; ++p) vast_ = !unlimited(problem, p);
     }
 
@@ -276,7 +273,7 @@ template <class T> class Decomposition {
             settings.progress = [&](const Progress& within) {
                 return pulse_.due() && settings_.progress(reached(within.steps, within.computed));
             };
-        Decomposition inner(gram_, nullptr, part.problem(), nullptr, settings, after_.data(), number_);
+        Decomposition inner(gram_, {}, part.problem(), nullptr, settings, after_.data(), number_);
         inner.start(f.data());
         inner.run();
         outcome.steps = inner.solved_.steps;
@@ -398,10 +395,10 @@ template <class T> class Decomposition {
 
 } // namespace
 
-template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
-                                  const double* total, const Settings& settings, Solved& solved, bool& started,
-                                  double* a, double* f, Index number) {
-    Decomposition<T> decomposition(gram, squares, problem, total, settings, a, number);
+template <class T> void decompose(const Gram<T>& gram, const Lent<T>& lent, const Problem& problem, const double* total,
+                                  const Settings& settings, Solved& solved, bool& started, double* a, double* f,
+                                  Index number) {
+    Decomposition<T> decomposition(gram, lent, problem, total, settings, a, number);
     if (started)
         decomposition.start(f);
     else
@@ -418,9 +415,9 @@ template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares
     solved.add(decomposition.solved());
 }
 
-template void decompose(const Gram<float>&, const Squares<float>*, const Problem&, const double*, const Settings&,
-                        Solved&, bool&, double*, double*, Index);
-template void decompose(const Gram<double>&, const Squares<double>*, const Problem&, const double*, const Settings&,
+template void decompose(const Gram<float>&, const Lent<float>&, const Problem&, const double*, const Settings&, Solved&,
+                        bool&, double*, double*, Index);
+template void decompose(const Gram<double>&, const Lent<double>&, const Problem&, const double*, const Settings&,
                         Solved&, bool&, double*, double*, Index);
 
 } // namespace mercer

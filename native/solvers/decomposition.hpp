@@ -63,11 +63,11 @@ struct Solved {
     }
 };
 
-// squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each
+// lent: rows that outlive this solve. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,
 // whatever happens, and what was done is added to `solved`. Both have problem.count entries.
-template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
-                                  const double* total, const Settings& settings, Solved& solved, bool& started,
-                                  double* a, double* f, Index number = 0);
+template <class T> void decompose(const Gram<T>& gram, const Lent<T>& lent, const Problem& problem, const double* total,
+                                  const Settings& settings, Solved& solved, bool& started, double* a, double* f,
+                                  Index number = 0);
 
 } // namespace mercer

@@ -26,7 +26,7 @@ constexpr std::size_t kBeside = std::size_t(4) << 20;
 template <class T> Room<T>::Room(const Gram<T>& gram, const Problem& problem)
     : copies_(double(kCopies * gram.bytes_each())), packed_(gram.bytes()), each_(gram.bytes_each()),
       count_(problem.count) {
-    const bool gathered = problem.count > kWhole && gram.cost() > kGather; // a part, and the rest computed apart
+    const bool gathered = problem.count > kWhole && gram.cost() > costs::kGather; // a part, and the rest computed apart
     square_ = (gathered ? 2 : 1) * sizeof(T);
 }
 
