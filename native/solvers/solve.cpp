@@ -1,9 +1,9 @@
 #include "solvers/solve.hpp"
 
+#include "solvers/exact_products.hpp"
+#include "solvers/memory_plan.hpp"
 #include "solvers/progress.hpp"
-#include "solvers/room.hpp"
 #include "solvers/selection.hpp"
-#include "solvers/sharpening.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -92,18 +92,18 @@ Certificate certify(const Task& task, const Doubt& doubt) {
     return result;
 }
 
-// Certifies what was found in single precision, sharpened as far as the certificate needs it. Says whether that is the
+// Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(Sharpening& sharpening, double error, Task& task, double tol) {
+bool judge(ExactProducts& products, double error, Task& task, double tol) {
     Doubt doubt(task, error);
     // The objectives first: what they need is computed at half the price.
     if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
-        sharpening.support();
+        products.support();
         doubt.objectives = 0;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
     if (doubt.violation > kNegligible * tol) {
-        sharpening.violators(error);
+        products.violators(error);
         doubt.violation = 0;
     }
     task.certificate = certify(task, doubt);
@@ -154,9 +154,9 @@ void solve_in_turn(const Matrices& matrices, Kept& kept, Task& task, const Setti
     Settings rest = settings;
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
         run(*matrices.single, kept, task, settings, number);
-        Sharpening sharpening(*matrices.exact, problem, task.a, task.f);
-        if (judge(sharpening, matrices.single->error(), task, settings.tol)) return;
-        sharpening.all();
+        ExactProducts products(*matrices.exact, problem, task.a, task.f);
+        if (judge(products, matrices.single->error(), task, settings.tol)) return;
+        products.all();
     }
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
     if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
@@ -199,8 +199,9 @@ struct Shares {
         bool single = bool(matrices.single);
         for (const Problem* problem : problems)
             single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
-        const Room<double> exact(*matrices.exact, *problems.front());
-        const std::size_t each = single ? Room<float>(*matrices.single, *problems.front()).taken() : exact.taken();
+        const MemoryPlan<double> exact(*matrices.exact, *problems.front());
+        const std::size_t each =
+            single ? MemoryPlan<float>(*matrices.single, *problems.front()).taken() : exact.taken();
         const std::size_t room = own.budget - std::min(own.budget, packed);
         // What any number of threads leaves for a working set: it decides the steps.
         const std::size_t block = std::min(room, each);

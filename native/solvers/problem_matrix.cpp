@@ -1,4 +1,4 @@
-#include "solvers/rows.hpp"
+#include "solvers/problem_matrix.hpp"
 
 #include "kernels/transpose.hpp"
 #include "solvers/scan.hpp"
@@ -70,7 +70,8 @@ std::vector<Run> common_runs(const Gram<T>& gram, const std::vector<const Proble
     return result;
 }
 
-template <class T> Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, const Lent<T>& lent, std::size_t budget)
+template <class T>
+ProblemMatrix<T>::ProblemMatrix(const Gram<T>& gram, const Problem& problem, const Lent<T>& lent, std::size_t budget)
     : gram_(gram), common_(lent.common) {
     std::vector<Index> where(static_cast<std::size_t>(gram.size()), -1);
     bool plain = true;
@@ -97,7 +98,7 @@ template <class T> Rows<T>::Rows(const Gram<T>& gram, const Problem& problem, co
     kept_->prepare(size(), capacity, lent.lasting ? 1 : int(std::min(std::ceil(costs::kKeep / gram.cost()), 255.0)));
 }
 
-template <class T> void Rows<T>::square(const std::vector<Index>& columns, T* out, Index stride) const {
+template <class T> void ProblemMatrix<T>::square(const std::vector<Index>& columns, T* out, Index stride) const {
     const Index n = Index(columns.size());
     std::vector<Index> known, missing, samples;
     const bool gather = gram_.cost() > costs::kGather;
@@ -141,7 +142,7 @@ template <class T> void Rows<T>::square(const std::vector<Index>& columns, T* ou
     });
 }
 
-template <class T> void Rows<T>::whole(T* out, Index stride) {
+template <class T> void ProblemMatrix<T>::whole(T* out, Index stride) {
     if (common_ && common_->whole()) {
         computed_ += common_->complete();
         std::vector<Index> every(static_cast<std::size_t>(size()));
@@ -166,7 +167,7 @@ template <class T> void Rows<T>::whole(T* out, Index stride) {
     }
 }
 
-template <class T> void Rows<T>::read(const std::vector<Index>& columns, const std::vector<T*>& out) {
+template <class T> void ProblemMatrix<T>::read(const std::vector<Index>& columns, const std::vector<T*>& out) {
     std::vector<Index> samples = columns;
     if (!own_)
         for (Index& c : samples) c = samples_[std::size_t(c)];
@@ -185,7 +186,8 @@ template <class T> void Rows<T>::read(const std::vector<Index>& columns, const s
 // The rows are added in the order in which they moved, whether they are kept or computed, and batches begin at
 // multiples of how many are added at once: so the sum depends neither on the memory there is nor on the number of
 // threads.
-template <class T> void Rows<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
+template <class T>
+void ProblemMatrix<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
     kept_->begin_round();
     std::vector<Index> missing;
     std::vector<std::uint8_t> known(moved.size());
@@ -206,8 +208,9 @@ template <class T> void Rows<T>::update(const std::vector<Index>& moved, const s
     }
 }
 
-template <class T> void Rows<T>::add_all(const std::vector<Index>& moved, const std::vector<std::uint8_t>& known,
-                                         Index left, const std::vector<double>& delta, double* f) {
+template <class T> void ProblemMatrix<T>::add_all(const std::vector<Index>& moved,
+                                                  const std::vector<std::uint8_t>& known, Index left,
+                                                  const std::vector<double>& delta, double* f) {
     // Pieces of the columns are shared out, some to a thread; each is summed by one.
     const Pairs<T>& pairs = own_ ? *own_ : gram_.all();
     std::vector<Range> pieces;
@@ -263,8 +266,9 @@ template <class T> void Rows<T>::add_all(const std::vector<Index>& moved, const 
 
 // f += K[:, moved] delta for a piece of the columns and one batch of rows; those not yet known are computed and, if
 // they have a slot, kept.
-template <class T> void Rows<T>::add(const Pairs<T>& pairs, const Range& piece, const Batch& batch, const Index* moved,
-                                     const std::uint8_t* known, const double* delta, double* f) {
+template <class T> void ProblemMatrix<T>::add(const Pairs<T>& pairs, const Range& piece, const Batch& batch,
+                                              const Index* moved, const std::uint8_t* known, const double* delta,
+                                              double* f) {
     const Index count = batch.count;
     const std::vector<Index>&fresh = batch.fresh, &rows = batch.rows;
     std::vector<const T*> at(static_cast<std::size_t>(count));
@@ -291,7 +295,7 @@ template <class T> void Rows<T>::add(const Pairs<T>& pairs, const Range& piece, 
 
 template std::vector<Run> common_runs(const Gram<float>&, const std::vector<const Problem*>&, std::size_t);
 template std::vector<Run> common_runs(const Gram<double>&, const std::vector<const Problem*>&, std::size_t);
-template class Rows<float>;
-template class Rows<double>;
+template class ProblemMatrix<float>;
+template class ProblemMatrix<double>;
 
 } // namespace mercer

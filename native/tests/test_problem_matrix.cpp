@@ -1,6 +1,6 @@
 // Rows of a problem's matrix: when they are kept, blocks shared by several problems, blocks across the diagonal, and
 // sums over many of them.
-#include "solvers/rows.hpp"
+#include "solvers/problem_matrix.hpp"
 
 #include "check.hpp"
 #include "kernels/transpose.hpp"
@@ -38,7 +38,7 @@ template <class T> static void kept_once_that_is_cheaper() {
         const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
         const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
         for (const bool room : {false, true}) {
-            Rows<T> rows(*gram, example.problem(), {}, room ? std::size_t(n * n) * 16 : 0);
+            ProblemMatrix<T> rows(*gram, example.problem(), {}, room ? std::size_t(n * n) * 16 : 0);
             std::vector<double> f(std::size_t(n), 0.0);
             const Index uses = 12;
             for (Index use = 0; use < uses; ++use) rows.update({7}, {1.0}, f.data());
@@ -55,7 +55,7 @@ template <class T> static void blocks_among_columns() {
     const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
     CHECK(gram->cost() > costs::kGather);
     const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
-    Rows<T> rows(*gram, example.problem(), {}, std::size_t(n * n) * 16);
+    ProblemMatrix<T> rows(*gram, example.problem(), {}, std::size_t(n * n) * 16);
     std::vector<T> whole(std::size_t(n * n));
     rows.whole(whole.data(), n);
     std::vector<Index> columns;
@@ -84,7 +84,7 @@ template <class T> static void sums_over_many_rows() {
     std::vector<double> delta;
     for (Index c = 0; c < n; c += 1 + c % 7 / 6) moved.push_back(c), delta.push_back(std::sin(double(c)));
     std::vector<double> all(std::size_t(n), 0.0);
-    Rows<T>(*gram, example.problem(), {}, 0).update(moved, delta, all.data());
+    ProblemMatrix<T>(*gram, example.problem(), {}, 0).update(moved, delta, all.data());
     std::vector<T> row(static_cast<std::size_t>(n));
     long double expected = 0;
     gram->all().fill(nullptr, 3, 1, 0, n, row.data(), n);
@@ -94,7 +94,7 @@ template <class T> static void sums_over_many_rows() {
         for (Index every : {1, 2, 5, 400}) {
             check::context = std::to_string(threads) + " threads, one row in " + std::to_string(every) + " kept";
             set_thread_count(threads);
-            Rows<T> rows(*gram, example.problem(), {}, std::size_t(n * n) * 16);
+            ProblemMatrix<T> rows(*gram, example.problem(), {}, std::size_t(n * n) * 16);
             std::vector<double> f(std::size_t(n), 0.0), other(std::size_t(n), 0.0);
             for (int use = 0; use < 8; ++use)
                 for (Index c = 0; c < n; c += every) rows.update({c}, {1.0}, other.data());

@@ -34,11 +34,11 @@ struct Range { // columns first .. last - 1 are the samples first + shift ..
     Index first, last, shift;
 };
 
-template <class T> class Rows {
+template <class T> class ProblemMatrix {
   public:
     // The columns are the distinct samples of the problem. At most `budget` bytes of rows are kept.
-    Rows(const Gram<T>& gram, const Problem& problem, const Lent<T>& lent, std::size_t budget);
-    Rows(const Rows&) = delete;
+    ProblemMatrix(const Gram<T>& gram, const Problem& problem, const Lent<T>& lent, std::size_t budget);
+    ProblemMatrix(const ProblemMatrix&) = delete;
 
     Index size() const { return Index(samples_.size()); }
     Index column(Index p) const { return column_.empty() ? p : column_[std::size_t(p)]; }
