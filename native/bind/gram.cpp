@@ -162,11 +162,11 @@ void bind_gram(nb::module_& m) {
     matrices
         // Whether others will want rows after the solve that computes them.
         .def_prop_rw(
-            "lasting", [](const BoundMatrices& held) { return held.matrices.kept.lasting; },
-            [](BoundMatrices& held, bool lasting) { held.matrices.kept.lasting = lasting; })
-        .def_prop_ro("computed", [](const BoundMatrices& held) { return Index(held.matrices.kept.computed); })
+            "lasting", [](const BoundMatrices& held) { return held.matrices.memory.lasting; },
+            [](BoundMatrices& held, bool lasting) { held.matrices.memory.lasting = lasting; })
+        .def_prop_ro("computed", [](const BoundMatrices& held) { return Index(held.matrices.memory.computed); })
         .def_prop_ro("kept_bytes", [](const BoundMatrices& held) {
-            return held.matrices.kept.bytes<float>() + held.matrices.kept.bytes<double>();
+            return held.matrices.memory.bytes<float>() + held.matrices.memory.bytes<double>();
         });
     bind_rows<float>(matrices);
     bind_rows<double>(matrices);

@@ -9,10 +9,10 @@ namespace mercer {
 template <class T>
 bool read_rows(const Matrices& matrices, const std::vector<Index>& rows, std::size_t budget, T* out) {
     const Gram<T>* gram = matrices.of<T>();
-    std::unique_lock lock(matrices.kept.in_use, std::try_to_lock);
+    std::unique_lock lock(matrices.memory.in_use, std::try_to_lock);
     if (!gram || !lock) return false;
     const Index n = gram->size();
-    KeptRows<T>& kept = matrices.kept.rows<T>();
+    KeptRows<T>& kept = matrices.memory.rows<T>();
     if (kept.length() != n) {
         const std::size_t left = budget - std::min(budget, gram->bytes());
         const Index fit = std::min<Index>(n, Index(left / KeptRows<T>::bytes_each(n)));
@@ -30,7 +30,7 @@ bool read_rows(const Matrices& matrices, const std::vector<Index>& rows, std::si
     // A row may be asked for more than once, and its place may go to another one meanwhile.
     std::vector<T> fresh(missing.size() * std::size_t(n));
     gram->all().fill(missing.data(), 0, Index(missing.size()), 0, n, fresh.data(), n);
-    matrices.kept.computed += Index(missing.size());
+    matrices.memory.computed += Index(missing.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const T* known = kept.find(rows[i]);
         if (!known)

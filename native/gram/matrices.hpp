@@ -14,7 +14,7 @@ namespace mercer {
 
 // What of a matrix has been computed and is kept. One solve at a time may use it: whoever comes while it is in use
 // keeps rows of his own.
-class Kept {
+class MatrixMemory {
   public:
     template <class T> KeptRows<T>& rows() {
         if constexpr (std::is_same_v<T, float>)
@@ -50,7 +50,7 @@ class Kept {
 struct Matrices {
     std::unique_ptr<Gram<float>> single; // null where its error has no bound, or it gains nothing
     std::unique_ptr<Gram<double>> exact;
-    mutable Kept kept = {};
+    mutable MatrixMemory memory = {};
 
     template <class T> const Gram<T>* of() const {
         if constexpr (std::is_same_v<T, float>)

@@ -45,8 +45,8 @@ void free_slab(void* data) { ::operator delete(data, kAlignment); }
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 
-// Gives so many bytes at the end of what was touched back to the system; all of them where that cannot be done in
-// parts. Returns how many.
+// Gives this number of bytes at the end of what was touched back to the system; all of them where that cannot be done
+// in parts. Returns how many.
 std::size_t shorten(Kept& slab, std::size_t bytes) {
 #if defined(__linux__)
     const std::size_t cut = std::min(slab.touched, whole_pages(bytes));
@@ -58,7 +58,7 @@ std::size_t shorten(Kept& slab, std::size_t bytes) {
     return cut;
 }
 
-// Gives back so many bytes of what is kept. The ends of the largest: what does not fill its slab has left them
+// Gives back `bytes` of what is kept. The ends of the largest: what does not fill its slab has left them
 // untouched, so that they cost nothing.
 void give_back(std::size_t bytes) {
     std::sort(g_kept.begin(), g_kept.end());

@@ -42,7 +42,7 @@ class Slab {
     std::size_t size_ = 0, touched_ = 0; // bytes there are, and of these the first ones that may have been written
 };
 
-// Of what is kept, gives back to the system whatever exceeds so many bytes.
+// Of what is kept, gives back to the system whatever exceeds this number of bytes.
 void keep_at_most(std::size_t bytes);
 // All of it, and the addresses too.
 void drop_slabs();

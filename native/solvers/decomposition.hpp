@@ -31,14 +31,14 @@ struct Progress {
     int bits;         // of the matrix's entries
 };
 
-// Without another limit, a solver ends after so many steps, or after as many as take some minutes.
+// The most steps of a solver that nobody has set a limit; it ends before if they take more than some minutes.
 inline constexpr Index kMostSteps = 200'000'000;
 
 inline constexpr Index kVast = 32768;
 
-// A problem of so few coefficients costs next to nothing. It is solved in double precision and finer than tol, which
-// takes a few steps more: then the coefficients no longer depend on which of two equal ones the last bit of the matrix
-// prefers.
+// A problem of up to this number of coefficients costs next to nothing. It is solved in double precision and finer than
+// tol, which takes a few steps more: then the coefficients no longer depend on which of two equal ones the last bit of
+// the matrix prefers.
 inline constexpr Index kTiny = 200;
 
 struct Settings {

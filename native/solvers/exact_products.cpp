@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPart = 4096, kLeastPart = 512, kPartBytes = std::size_t(4) << 20;
 
-// Samples of so many bytes meet each other all at once, so that every entry is used twice.
+// Supporting samples that take no more bytes than this meet each other all at once, so that every entry is used twice.
 constexpr std::size_t kWholeBytes = 2 * kPartBytes;
 
 std::vector<Index> part(const std::vector<Index>& of, std::size_t from, std::size_t size) {

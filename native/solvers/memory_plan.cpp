@@ -8,7 +8,7 @@
 namespace mercer {
 namespace {
 
-// A working set has at least so many coefficients, whatever the memory.
+// The fewest coefficients of a working set, whatever the memory.
 constexpr Index kLeast = 256;
 
 // Bytes that a coefficient takes in vectors: seven of its problem (problem.hpp, a and f), eight of the decomposition

@@ -14,8 +14,8 @@
 namespace mercer {
 namespace {
 
-// Rows that are not dear are not kept at all if fewer than one in so many fits: they would be gone when they
-// are wanted again.
+// Rows that are not dear are not kept at all if fewer than one in this number fits: they would be gone when they are
+// wanted again.
 constexpr Index kWorth = 4;
 // A problem whose samples lie in more pieces than this gets a matrix of its own.
 constexpr std::size_t kPieces = 4;

@@ -15,11 +15,11 @@
 
 namespace mercer {
 
-// A problem of up to so many coefficients is its own working set (decomposition.cpp) and reads rows one by one.
+// The most coefficients of a problem that is its own working set (policy.hpp) and reads rows one by one.
 inline constexpr Index kWhole = 2048;
 
 // The runs of consecutive samples that several of these problems have in common; all samples, where narrow blocks of
-// the matrix are dear and so many are read that they are worth it.
+// the matrix are dear and enough of them are read to be worth it.
 template <class T>
 std::vector<Run> common_runs(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget);
 

@@ -39,14 +39,15 @@ constexpr double kClose = 1e-6, kDoubt = 0.03;
 constexpr double kBiased = 1e-7;
 
 // The whole matrix of few samples is worth keeping if others will want it, too.
-template <class T> bool worth_whole(const Kept& kept, const Gram<T>& gram, std::size_t budget) {
+template <class T> bool worth_whole(const MatrixMemory& memory, const Gram<T>& gram, std::size_t budget) {
     const auto n = std::size_t(gram.size());
-    return kept.lasting && gram.size() <= kWhole && n * n * sizeof(T) <= budget && gram.cost() > costs::kRead;
+    return memory.lasting && gram.size() <= kWhole && n * n * sizeof(T) <= budget && gram.cost() > costs::kRead;
 }
 
 // The common rows of these runs, those that there are already if they are of the same.
-template <class T> void share(Kept& kept, const Gram<T>& gram, const std::vector<Run>& runs, std::size_t budget) {
-    auto& common = kept.common<T>();
+template <class T>
+void share(MatrixMemory& memory, const Gram<T>& gram, const std::vector<Run>& runs, std::size_t budget) {
+    auto& common = memory.common<T>();
     if (common && common->runs() == runs && common->bytes() <= budget) return;
     common.reset(); // its memory first
     common = std::make_unique<CommonRows<T>>(gram, runs, budget);
@@ -55,17 +56,17 @@ template <class T> void share(Kept& kept, const Gram<T>& gram, const std::vector
 // What is lent to a problem that is solved alone, and what that leaves of the budget. Rows of the other precision make
 // way if they take more than this part of it.
 constexpr std::size_t kOther = 4;
-template <class T> Lent<T> lend(Kept& kept, const Gram<T>& gram, Settings& settings) {
+template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, Settings& settings) {
     using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
-    if (kept.bytes<Other>() > settings.budget / kOther) kept.drop<Other>();
-    settings.budget -= kept.bytes<Other>();
+    if (memory.bytes<Other>() > settings.budget / kOther) memory.drop<Other>();
+    settings.budget -= memory.bytes<Other>();
     const std::size_t free = settings.budget - std::min(settings.budget, gram.bytes());
-    if (worth_whole(kept, gram, free / 2))
-        share(kept, gram, {{0, gram.size()}}, free / 2);
+    if (worth_whole(memory, gram, free / 2))
+        share(memory, gram, {{0, gram.size()}}, free / 2);
     else
-        kept.common<T>().reset();
-    settings.budget -= kept.common_bytes<T>();
-    return {kept.common<T>().get(), &kept.rows<T>(), kept.lasting};
+        memory.common<T>().reset();
+    settings.budget -= memory.common_bytes<T>();
+    return {memory.common<T>().get(), &memory.rows<T>(), memory.lasting};
 }
 
 // How far the violation and the objectives may be off if every entry of the matrix is by `error`.
@@ -143,40 +144,40 @@ void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
     }
 }
 
-template <class T> void run(const Gram<T>& gram, Kept& kept, Task& task, Settings settings, Index number) {
-    const Lent<T> lent = settings.together ? Lent<T>{kept.common<T>().get()} : lend(kept, gram, settings);
+template <class T> void run(const Gram<T>& gram, MatrixMemory& memory, Task& task, Settings settings, Index number) {
+    const Lent<T> lent = settings.together ? Lent<T>{memory.common<T>().get()} : lend(memory, gram, settings);
     task.bits = 8 * int(sizeof(T));
     decompose(gram, lent, task.problem, task.total, settings, task.solved, task.begun, task.a, task.f, number);
 }
 
-void solve_in_turn(const Matrices& matrices, Kept& kept, Task& task, const Settings& settings, Index number) {
+void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
     Settings rest = settings;
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
-        run(*matrices.single, kept, task, settings, number);
+        run(*matrices.single, memory, task, settings, number);
         ExactProducts products(*matrices.exact, problem, task.a, task.f);
         if (judge(products, matrices.single->error(), task, settings.tol)) return;
         products.all();
     }
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
     if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
-    run(*matrices.exact, kept, task, rest, number);
+    run(*matrices.exact, memory, task, rest, number);
     task.certificate = certify(task);
     doubt_rounding(*matrices.exact, task, settings.tol);
     task.finished = true;
 }
 
 // Whatever happens, a certificate is as true as what is known by then: nothing, before f is.
-void solve_one(const Matrices& matrices, Kept& kept, Task& task, const Settings& settings, Index number) {
+void solve_one(const Matrices& matrices, MatrixMemory& memory, Task& task, const Settings& settings, Index number) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     task.begun = false;
     task.solved = {};
     task.certificate = {infinity, -infinity, infinity, {}};
     try {
-        solve_in_turn(matrices, kept, task, settings, number);
-        kept.computed += task.solved.computed;
+        solve_in_turn(matrices, memory, task, settings, number);
+        memory.computed += task.solved.computed;
     } catch (...) {
-        kept.computed += task.solved.computed;
+        memory.computed += task.solved.computed;
         if (task.begun) {
             task.certificate = certify(task, Doubt(task, task.bits == 32 ? matrices.single->error() : 0.0));
             if (task.bits == 64) doubt_rounding(*matrices.exact, task, settings.tol);
@@ -192,7 +193,8 @@ struct Shares {
     Settings own;
     int threads;
 
-    Shares(const Matrices& matrices, Kept& kept, const std::vector<const Problem*>& problems, const Settings& settings)
+    Shares(const Matrices& matrices, MatrixMemory& memory, const std::vector<const Problem*>& problems,
+           const Settings& settings)
         : own(settings) {
         own.together = true;
         const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
@@ -208,23 +210,23 @@ struct Shares {
         own.block = block - std::min(block, exact.beside());
         threads = std::clamp(int(std::min<std::size_t>(room / (each + 1), 1 << 20)), 1, thread_count());
         const std::size_t free = room - std::min(room, std::size_t(threads) * each);
-        kept.rows<float>().drop(), kept.rows<double>().drop(); // each thread has some of its own
+        memory.rows<float>().drop(), memory.rows<double>().drop(); // each thread has some of its own
         if (matrices.single)
-            kept.common<double>().reset();
+            memory.common<double>().reset();
         else
-            kept.common<float>().reset();
-        const std::size_t common = matrices.single ? share_runs(*matrices.single, kept, problems, free)
-                                                   : share_runs(*matrices.exact, kept, problems, free);
+            memory.common<float>().reset();
+        const std::size_t common = matrices.single ? share_runs(*matrices.single, memory, problems, free)
+                                                   : share_runs(*matrices.exact, memory, problems, free);
         own.budget = packed + (room - std::min(room, common)) / std::size_t(threads);
     }
 
   private:
-    template <class T> static std::size_t share_runs(const Gram<T>& gram, Kept& kept,
+    template <class T> static std::size_t share_runs(const Gram<T>& gram, MatrixMemory& memory,
                                                      const std::vector<const Problem*>& problems, std::size_t free) {
-        share(kept, gram,
-              worth_whole(kept, gram, free) ? std::vector<Run>{{0, gram.size()}} : common_runs(gram, problems, free),
+        share(memory, gram,
+              worth_whole(memory, gram, free) ? std::vector<Run>{{0, gram.size()}} : common_runs(gram, problems, free),
               free);
-        return kept.common_bytes<T>();
+        return memory.common_bytes<T>();
     }
 };
 
@@ -248,21 +250,21 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         const double own = double(tasks[i].problem.count) * double(tasks[i].problem.count);
         (own * kMuch > work ? alone : together).push_back(i);
     }
-    Kept own;
-    const std::unique_lock lock(matrices.kept.in_use, std::try_to_lock);
-    Kept& kept = lock ? matrices.kept : own;
-    for (std::size_t i : alone) solve_one(matrices, kept, tasks[i], settings, Index(i));
+    MatrixMemory own;
+    const std::unique_lock lock(matrices.memory.in_use, std::try_to_lock);
+    MatrixMemory& memory = lock ? matrices.memory : own;
+    for (std::size_t i : alone) solve_one(matrices, memory, tasks[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),
                      [&](std::size_t i, std::size_t j) { return tasks[i].problem.count > tasks[j].problem.count; });
     if (together.empty()) return;
     std::vector<const Problem*> problems;
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
-    const Shares shares(matrices, kept, problems, settings);
+    const Shares shares(matrices, memory, problems, settings);
     parallel(
         long(together.size()),
         [&](long k) {
             const std::size_t i = together[std::size_t(k)];
-            solve_one(matrices, kept, tasks[i], shares.own, Index(i));
+            solve_one(matrices, memory, tasks[i], shares.own, Index(i));
         },
         shares.threads);
 }

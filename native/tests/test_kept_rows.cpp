@@ -85,7 +85,7 @@ template <class T> static void prepared_again() {
 template <class T> static void a_matrix_keeps_its_rows(Index n) {
     const problems::Data data(n, 12, 0.5, 3);
     const Matrices matrices = data.matrices(sizeof(T) == 4);
-    matrices.kept.lasting = true;
+    matrices.memory.lasting = true;
     std::vector<T> all(std::size_t(n * n)), out(std::size_t(3 * n));
     matrices.of<T>()->all().fill(nullptr, 0, n, 0, n, all.data(), n);
     auto right = [&](const std::vector<Index>& rows) {
@@ -95,20 +95,20 @@ template <class T> static void a_matrix_keeps_its_rows(Index n) {
                 CHECK(out[std::size_t(Index(r) * n + j)] == all[std::size_t(rows[r] * n + j)]);
     };
     right({5, 1, 5});
-    CHECK(matrices.kept.computed == 2);
+    CHECK(matrices.memory.computed == 2);
     right({1, 5, 7});
-    CHECK(matrices.kept.computed == 3);
+    CHECK(matrices.memory.computed == 3);
     std::vector<std::vector<double>> found;
     for (int time = 0; time < 3; ++time) {
         const problems::Example example = problems::hinge(data.labels, 2.0);
         std::vector<Task> tasks(1);
         std::vector<double> a = example.start(), f(a.size());
         tasks[0].problem = example.problem(), tasks[0].a = a.data(), tasks[0].f = f.data();
-        const Index before = matrices.kept.computed;
-        if (time == 2) matrices.kept.drop<T>();
+        const Index before = matrices.memory.computed;
+        if (time == 2) matrices.memory.drop<T>();
         solve(matrices, tasks, Settings{});
         CHECK(tasks[0].finished && tasks[0].certificate.violation <= 1e-3);
-        CHECK((matrices.kept.computed == before) == (time == 1));
+        CHECK((matrices.memory.computed == before) == (time == 1));
         found.push_back(a), found.push_back(f);
     }
     CHECK(found[0] == found[2] && found[0] == found[4]); // to the last bit, whatever was known before
