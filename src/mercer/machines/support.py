@@ -149,7 +149,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         try:
             training = self._training(X, y, sample_weight)
             problems = self._problems(training)
-            gram = training.kernel.gram(training.samples, budget=0)
+            gram = training.kernel.gram(training.samples, self._budget())
             return training, gram, problems, self._start(training, problems)
         except BaseException:
             self.__dict__.clear()

@@ -26,7 +26,7 @@ from mercer.remembered import remembered
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.linear import LinearSolution
-from mercer.solvers.stages import Begin, silent
+from mercer.solvers.progress import OnStage, silent
 
 #: Sweeps of coordinate descent after which another method is tried first.
 SWEEPS = 1000
@@ -90,7 +90,7 @@ class Design:
         return self._solution(y, found)
 
     def lasso(
-        self, y: Vector, alpha: Any, tol: float = 1e-6, max_iter: int = 10_000, begin: Begin = silent
+        self, y: Vector, alpha: Any, tol: float = 1e-6, max_iter: int = 10_000, begin: OnStage = silent
     ) -> LinearSolution:
         """The same with absolute values; without a penalty, of all that are best, the one of least squares."""
         t, alphas = self.shifted(y), np.broadcast_to(alpha, y.shape[1]).tolist()
@@ -134,7 +134,7 @@ class Design:
         return Certificate(primal, dual, gap, float(slope.max()), 0, gap <= tol * float(t @ t), convex=True)
 
     def _lasso(
-        self, t: Vector, alpha: float, tol: float, max_iter: int, target: str, begin: Begin
+        self, t: Vector, alpha: float, tol: float, max_iter: int, target: str, begin: OnStage
     ) -> tuple[Vector, Certificate]:
         """Coordinate descent; if basis functions are so alike that it takes too long, least angles; then descent again.
 

@@ -20,13 +20,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import _native
+from mercer import _native, costs
 from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.smo import SolverInterrupted, contradicted
-
-#: With more columns than this, Newton's method no longer factors a matrix of their number, and the dual is faster.
-MANY_COLUMNS = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +80,7 @@ class LinearSolver:
     def solve(self, X: Any, problems: Sequence[Problem]) -> LinearSolution:
         """One row of weights per problem on the rows of X, each posed when it is wanted, perhaps twice."""
         rows, columns = X.shape
-        primal = rows >= columns and columns < MANY_COLUMNS if self.primal is None else self.primal
+        primal = rows >= columns and columns < costs.LINEAR_COLUMNS if self.primal is None else self.primal
         arguments = (
             float(self.intercept),
             lambda k: arrays(problems[k]),
