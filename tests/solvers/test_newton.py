@@ -66,9 +66,7 @@ def test_a_small_problem_takes_one_product_per_equation(classes):
     iterate.begin(Gaussian(1.0).gram(X).held(), None)
     iterate.walk()
     assert iterate.certificate.converged
-    assert (
-        iterate.products <= 4 * iterate.steps + 1
-    )  # the equation at most two, step and residual one
+    assert iterate.products <= 4 * iterate.steps + 1  # the equation at most two, step and residual one
 
 
 def test_an_indefinite_kernel_ends_somewhere_and_says_so():

@@ -136,7 +136,8 @@ class Solution:
     """Coefficients and bias with their certificate; with several outputs, a column, a bias and a certificate each.
 
     ``f`` is K a in float64, without the bias, at the sample of each coefficient, and so at samples that were held out
-    by bounds or weights of zero, too. It is None where the solver was interrupted before it was known.
+    by bounds or weights of zero, too. It is None where the solver does not know it, as before its first step. ``SMO``
+    works in float32 where it can, and in the end computes in float64 what could change the violation, not the rest.
     ``squared_norm`` is |w|² = a'Ka of one output, where its solver knows it.
 
     >>> import numpy as np
@@ -156,6 +157,11 @@ class Solution:
     certificate: Certificate | tuple[Certificate, ...]
     f: Vector | None = field(default=None, kw_only=True)
     squared_norm: float = field(default=math.nan, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class PrimalSolution(Solution):
+    """A solution in the primal: its coefficients are weights w, one per column of a matrix Z of features; f = Z w."""
 
 
 def certify(problem: Problem, coefficients: Vector, product: Vector, iterations: int, tol: float) -> Solution:

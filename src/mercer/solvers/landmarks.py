@@ -13,15 +13,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from mercer.kernels.pairs import Pairs, chunks
 from mercer.problem import Vector
 from mercer.solvers.lapack import NotPositiveDefiniteError, factorize, interruptible
-from mercer.solvers.operator import Factored, Operator
-
-Positions = NDArray[np.int64]
+from mercer.solvers.operator import Factored, Operator, Positions
 
 #: ``choose_by_rest`` takes a third of its landmarks at a time: each turn looks at what the earlier ones leave.
 TURNS = 3

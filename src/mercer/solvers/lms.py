@@ -212,7 +212,7 @@ class LMS:
         try:
             if start is not None and start.any():
                 a, f = start, stage.product(start)
-                history.begin_from_zero(stage)
+                history.begin_at(a, stage)
             while True:
                 last = stage.source is K
                 history.begin(stage, AIM * self.tol if last else max(AIM * self.tol, ROUGH), last=last)
@@ -405,10 +405,10 @@ class History:
         self.noise, self.precise = rounding(stage.source.dtype, stage.diagonal), stage.precise
         self.tol, self.last = tol, last
 
-    def begin_from_zero(self, stage: Stage) -> None:
-        """Takes note of the gradient of f = 0, for a descent that does not begin there."""
-        e = self.problem.gradient(self.best, self.best)
-        self.first, self.known = np.maximum(inner(e, stage.product(e)), 0.0), True
+    def begin_at(self, a: Vector, stage: Stage) -> None:
+        """For a descent that does not begin at f = 0: takes note of where it does, and of the gradient there."""
+        e = self.problem.gradient(np.zeros_like(a), np.zeros_like(a))
+        self.best, self.first, self.known = a, np.maximum(inner(e, stage.product(e)), 0.0), True
 
     @property
     def ended(self) -> bool:

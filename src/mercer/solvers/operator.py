@@ -85,7 +85,7 @@ class Factored:
     budget = 0
 
     def __init__(self, factor: Any) -> None:
-        self.factor = factor.astype(np.float64, copy=False)
+        self.factor = factor
         self.kernel: Kernel = Linear()
 
     @property
@@ -95,7 +95,8 @@ class Factored:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64)
+        dtype: np.dtype[Any] = self.factor.dtype
+        return dtype
 
     def __len__(self) -> int:
         return int(self.factor.shape[0])
@@ -121,8 +122,8 @@ class Factored:
         return self if order is None else Factored(self.factor[order])
 
     @property
-    def exact(self) -> Self:
-        return self
+    def exact(self) -> Factored:
+        return self if self.dtype == np.float64 else Factored(self.factor.astype(np.float64))
 
     @property
     def single(self) -> Self:

@@ -14,14 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer import _native, costs
 from mercer.problem import Vector
 from mercer.samples import SparseVectors, Vectors
-from mercer.solvers.operator import Operator
-
-Positions = NDArray[np.int64]
+from mercer.solvers.operator import Operator, Positions
 
 
 @dataclass(frozen=True, eq=False)
