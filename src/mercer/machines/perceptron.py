@@ -20,7 +20,8 @@ from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Witness
-from mercer.solvers.perceptron import Classification, DualLearner, Positions, PrimalLearner, largest
+from mercer.solvers.operator import Positions
+from mercer.solvers.perceptron import Classification, DualLearner, PrimalLearner, largest
 
 #: Rows of a stream that are looked at together: what ``partial_fit`` copies of its data at most.
 PART = 4096

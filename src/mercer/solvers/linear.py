@@ -80,6 +80,7 @@ class LinearSolver:
 
     >>> import numpy as np
     >>> from mercer.problem import hinge
+    >>> from mercer.solvers import Factored
     >>> y = np.array([-1.0, 1.0])
     >>> (solution,) = LinearSolver().solve(Factored(y[:, None]), [hinge(y, 1.0, bias=False)])
     >>> solution.coefficients.round(3), solution.certificate.converged

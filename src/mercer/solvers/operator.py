@@ -209,8 +209,8 @@ def factor_of(K: Operator) -> Any:
 def product(K: Operator, V: Vector) -> Vector:
     """K V in the precision of K, as float64; V may have any size.
 
-    >>> product(Linear().gram(np.eye(2, dtype=np.float32)), np.array([1e300, 0.0]))
-    array([1.e+300, 0.e+000])
+    >>> product(Linear().gram(np.eye(2, dtype=np.float32)), np.array([2.0**1000, 0.0])) == [2.0**1000, 0.0]
+    array([ True,  True])
     """
     return in_precision(K.__matmul__, K.dtype, V)
 

@@ -76,7 +76,7 @@ class DualLearner:
     >>> from mercer.kernels import Linear
     >>> problem = Classification(np.array([1, 1, 0]), np.ones(3), 2, 9.0)
     >>> learner = DualLearner.empty(3, 1)
-    >>> K = Linear().K([[2.0], [3.0], [-1.0]])
+    >>> K = Linear().gram([[2.0], [3.0], [-1.0]])
     >>> [int(learner.learn(K, problem, np.arange(3)).sum()) for _ in range(2)], learner.coefficients.ravel()
     ([2, 0], array([ 1.,  0., -1.]))
     """
