@@ -36,9 +36,9 @@ SINGLE_ROWS = 2000
 #: Rows times outputs up to which the preconditioner is made of all samples, and so exact: its factor of n^3 / 3
 #: operations is to cost less than the products that it saves.
 NEWTON_ALL = 2000
-#: Beyond, the landmarks of its preconditioner, divided by the outputs, and the fewest of them. Seen: where few products
-#: are needed (C = 1, 20 columns) a fit of 3,000 rows takes 0.44 s with 800 and 0.13 with 200, one of 6,000 1.3 and 0.45;
-#: a matrix that is close to singular, or a large C, needs more.
+#: Beyond, the landmarks of its preconditioner, divided by the outputs, and the fewest of them. Seen: an easy fit
+#: (C = 1, 20 columns) of 3,000 rows takes 0.44 s with 800 and 0.13 with 200, of 6,000 1.3 and 0.45; 800 is for matrices
+#: whose eigenvalues fall slowly beside C, of which nothing was seen.
 NEWTON_LANDMARKS, NEWTON_FEWEST = 800, 40
 #: Samples of the steepest gradients among which import vectors are chosen in a round: their quadratic model takes
 #: 500^2 n operations, about as many as the products of a few Newton steps. Not measured apart.
@@ -48,9 +48,9 @@ GAIN_POOL = 500
 
 #: Landmarks of the preconditioner as a multiple of the root of the number of rows: to make it, 100 n^2 operations,
 #: then costs as much as a few products with K. Seen: 4,000 rows 0.21 s without any, 0.22 with 5, 0.23 with 10, 0.42
-#: with 20 times the root, where few passes are needed (alpha = 0.1); with small penalties they are fewer by far with 10.
+#: with 20 times the root (alpha = 0.1, tol = 1e-3: few passes).
 LANDMARKS_PER_ROOT = 10
-#: Rows below which a preconditioner does not pay. Seen: 2,000 rows 34 ms without and 63 with it, where it helps least.
+#: Rows below which a preconditioner does not pay. Seen, with few passes: 2,000 rows 34 ms without and 63 with it.
 PRECONDITIONED_ROWS = 2000
 
 # -- eigenpairs: ``mercer.solvers.eigen`` -------------------------------------------------------------------------
@@ -63,7 +63,7 @@ EIGEN_DENSE_SAMPLES = 500
 EIGEN_DENSE_SHARE = 5
 #: The least width of a block of vectors, where the multiplications cost about as much as the entries they meet, and
 #: the least number of its vectors beyond those that are wanted. Seen, of 4,000 samples: 80 ms of 16, 89 of 32, 158 of
-#: 64 vectors; what converges slowly gains by width.
+#: 64 vectors.
 BLOCK_WIDTH, BLOCK_GUARDS = 32, 6
 #: Samples from which the block starts, or this many for each of its vectors if that is more; ... Not measured apart.
 EIGEN_LANDMARKS, LANDMARKS_PER_VECTOR = 2000, 4
@@ -76,8 +76,8 @@ KEPT_WIDTH = 64
 # -- linear machines: ``mercer.solvers.linear`` -------------------------------------------------------------------
 
 #: Columns from which the dual is faster, as Newton's method on the primal factors a matrix of their number. Seen, of
-#: 3,000 rows: 500 columns 65 ms in the primal and 41 in the dual, 1,000 194 and 136, 2,000 149 and 225; the harder the
-#: problem, the more steps the dual takes.
+#: 3,000 rows: 500 columns 65 ms in the primal and 41 in the dual, 1,000 194 and 136, 2,000 149 and 225: where it
+#: changes hands depends on the problem.
 LINEAR_COLUMNS = 1500
 
 # -- perceptrons: ``mercer.solvers.perceptron`` -------------------------------------------------------------------

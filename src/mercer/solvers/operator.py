@@ -45,6 +45,10 @@ class Operator(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """The precision of entries and products."""
 
+    @property
+    def given(self) -> np.dtype[Any]:
+        """The precision in which its samples were given: no entry is more exact."""
+
     def __len__(self) -> int: ...
 
     def diag(self) -> Array: ...
@@ -84,8 +88,8 @@ class Factored:
 
     budget = 0
 
-    def __init__(self, factor: Any) -> None:
-        self.factor = factor
+    def __init__(self, factor: Any, given: np.dtype[Any] | None = None) -> None:
+        self.factor, self.given = factor, factor.dtype if given is None else given
         self.kernel: Kernel = Linear()
 
     @property
@@ -119,11 +123,11 @@ class Factored:
         return self.block(slice(None), slice(None))
 
     def ordered(self, order: Positions | None) -> Factored:
-        return self if order is None else Factored(self.factor[order])
+        return self if order is None else Factored(self.factor[order], self.given)
 
     @property
     def exact(self) -> Factored:
-        return self if self.dtype == np.float64 else Factored(self.factor.astype(np.float64))
+        return self if self.dtype == np.float64 else Factored(self.factor.astype(np.float64), self.given)
 
     @property
     def single(self) -> Self:
@@ -159,6 +163,10 @@ class View:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.inner.dtype
+
+    @property
+    def given(self) -> np.dtype[Any]:
+        return self.inner.given
 
     def __len__(self) -> int:
         return len(self.inner)
