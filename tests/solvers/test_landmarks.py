@@ -69,6 +69,13 @@ def test_landmarks_give_the_matrix_back_where_they_take_part():
     np.testing.assert_allclose(columns(GRAM, some).dense(), K[:, some], rtol=1e-14)
 
 
+def test_the_precision_of_samples_changes_no_choice():
+    single, random = Gaussian(1.0).gram(X.astype(np.float32)), np.random.RandomState
+    for count in (6, 12):
+        some = choose_by_rest(GRAM, np.arange(40), count, random(1))
+        np.testing.assert_array_equal(choose_by_rest(single, np.arange(40), count, random(1)), some)
+
+
 def test_a_singular_matrix_is_made_regular():
     dots = X @ X.T  # of rank three
     found = span_of(dots, np.arange(40))
@@ -79,6 +86,7 @@ def test_a_singular_matrix_is_made_regular():
 def test_what_is_nothing_like_a_kernel_spans_nothing_or_is_refused():
     negative = -np.eye(4)
     assert not span_of(negative, np.arange(4)).Z.any()
+    assert not span_of(negative[:0], np.arange(0)).operator.to_dense().any()
     assert root(negative, (0.0, 0.5)) is None
     with pytest.raises(ValueError, match="positive semi-definite"):
         regular_root(Sigmoid(2.0, -1.0).gram(X), np.arange(10))

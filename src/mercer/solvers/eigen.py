@@ -87,6 +87,9 @@ class Centred(View):
         self._means = out[:, -1].copy()
         return centred(out[:, :-1])
 
+    def over(self, K: Operator) -> Operator:
+        return self if K is self.inner else Centred(K)
+
     def diag(self) -> Array:
         return np.asarray(super().diag() - 2 * self.means + self.means.mean())
 

@@ -26,7 +26,7 @@ from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Witness
 from mercer.solvers.convexity import by_construction, of_columns, refuted
 from mercer.solvers.landmarks import SPANNED, choose_by_gain, span_of
 from mercer.solvers.newton import RESIDUAL, Newton
-from mercer.solvers.operator import Factored, Operator
+from mercer.solvers.operator import Operator
 from mercer.solvers.smo import SolverInterrupted
 
 #: The least number of samples that a round adds, unless fewer are wanted.
@@ -80,8 +80,8 @@ class ImportVectors:
             return replace(solution, coefficients=spread, certificate=certificate)
 
         chosen, rows = np.empty(0, dtype=np.int64), np.empty((0, len(K)))
-        Z = np.zeros((len(K), 1))
-        (solution,) = self.newton.solve(Factored(Z), [likelihood])
+        spanned = span_of(rows, chosen)
+        (solution,) = self.newton.solve(spanned.operator, [likelihood])
         spread = np.zeros_like(solution.coefficients)
         yield judged(spread, solution)
         while len(chosen) < min(self.size, len(K)):
@@ -93,22 +93,21 @@ class ImportVectors:
                 witness = witness or of_columns(K, r, K_r, RESIDUAL)
             if len(chosen) and float(np.ptp(K_r, axis=0).max()) <= self.newton.tol:
                 return
-            own = diagonal - (Z * Z).sum(axis=1)
+            own = spanned.residual(diagonal)
             score = np.where(own > SPANNED * diagonal, (K_r**2).sum(axis=1) / np.maximum(own, 1e-300), -1.0)
             pool = np.argsort(-score, kind="stable")[: costs.GAIN_POOL]
             pool = pool[score[pool] > 0]
             if not len(pool):
                 return
-            E = K.block(pool, slice(None)) - Z[pool] @ Z.T
+            E = K.block(pool, slice(None)) - spanned.Z[pool] @ spanned.Z.T
             count = min(max(FIRST, len(chosen) // 2), self.size - len(chosen))
             models = [E[:, pool] + (E * w) @ E.T for w in likelihood.curvature(F).T]
             more = pool[choose_by_gain(K_r[pool], models, count)]
             chosen, rows = np.concatenate([chosen, more]), np.concatenate([rows, K.block(more, slice(None))])
             spanned = span_of(rows, chosen)
-            Z = spanned.Z
             (solution,) = self.newton.solve(spanned.operator, [likelihood], [solution.coefficients])
             spread = np.zeros_like(spread)
-            spread[chosen] = spanned.T @ (Z.T @ solution.coefficients)
+            spread[chosen] = spanned.T @ (spanned.Z.T @ solution.coefficients)
             yield judged(spread, solution)
 
 

@@ -151,8 +151,9 @@ def span_of(rows: Vector, positions: Positions) -> Span:
     """
     inner = rows[:, positions]
     size = float(np.abs(inner.diagonal()).max(initial=0.0)) or 1.0
-    lower = root(inner, (size * ridge for ridge in (0.0, *(10.0**e for e in range(-13, 1)))), SINGULAR * size)
-    if lower is None:  # nothing like a kernel; no help, no harm
+    ridges = (size * ridge for ridge in (0.0, *(10.0**e for e in range(-13, 1))))
+    lower = root(inner, ridges, SINGULAR * size) if len(positions) else None
+    if lower is None:  # no landmarks, or nothing like a kernel; no help, no harm
         return Span(positions, np.zeros((rows.shape[1], 1)), np.zeros((len(positions), 1)))
     T = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
     return Span(positions, interruptible(partial(np.matmul, rows.T, T), rows.shape[1]), np.asarray(T))

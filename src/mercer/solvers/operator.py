@@ -201,8 +201,8 @@ class View:
         self.inner.check_finite()
 
     def over(self, K: Operator) -> Operator:
-        """The same of another operator."""
-        return self if K is self.inner else type(self)(K)
+        """What stands for ``inner`` in another precision or order: that itself, where a view of it gains nothing."""
+        return self if K is self.inner else K
 
 
 def factor_of(K: Operator) -> Any:
