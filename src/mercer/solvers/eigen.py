@@ -76,7 +76,7 @@ class Centred(View):
         return self._means
 
     def multiplied(self, V: Float) -> Float:
-        return in_precision(self.inner.__matmul__, self.dtype, V)
+        return in_precision(self.inner.__matmul__, self.inner.dtype, V)
 
     def __matmul__(self, V: Any) -> Array:
         V = centred(np.asarray(V, dtype=np.float64))
@@ -86,6 +86,11 @@ class Centred(View):
         out = self.multiplied(np.hstack([V, np.full((len(V), 1), 1 / len(V))]))
         self._means = out[:, -1].copy()
         return centred(out[:, :-1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Means are taken off in float64, whatever the precision of K."""
+        return np.dtype(np.float64)
 
     def over(self, K: Operator) -> Operator:
         return self if K is self.inner else Centred(K)
@@ -206,8 +211,8 @@ def extended(K: Operator, some: Any, width: int, rng: Any, project: Map) -> Floa
     start = project(rng.standard_normal((len(some), width + costs.BLOCK_GUARDS)))
     with blas_of_one_thread:
         U = largest(lambda V: np.asarray(inner @ V), start, width, ROUGH, ROUGH_STEPS).vectors
-    whole = columns(K, some).product(U.astype(K.dtype, copy=False))
-    return project(np.asarray(whole, dtype=np.float64))
+    pairs = columns(K, some)
+    return project(np.asarray(pairs.product(U.astype(pairs.dtype, copy=False)), dtype=np.float64))
 
 
 def dense_eigenpairs(K: Operator, count: int, begin: OnStage = silent) -> Eigenpairs:
