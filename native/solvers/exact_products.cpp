@@ -1,4 +1,4 @@
-#include "solvers/sharpening.hpp"
+#include "solvers/exact_products.hpp"
 
 #include "solvers/scan.hpp"
 #include "solvers/selection.hpp"
@@ -44,7 +44,7 @@ void add_products(const Gram<double>& exact, const std::vector<Index>& support, 
 
 } // namespace
 
-Sharpening::Sharpening(const Gram<double>& exact, const Problem& problem, const double* a, double* f)
+ExactProducts::ExactProducts(const Gram<double>& exact, const Problem& problem, const double* a, double* f)
     : exact_(exact), problem_(problem), a_(a), f_(f), known_(std::size_t(problem.count), 0) {
     for (Index p = 0; p < problem.count; ++p)
         if (a[p] != 0) {
@@ -54,7 +54,7 @@ Sharpening::Sharpening(const Gram<double>& exact, const Problem& problem, const 
         }
 }
 
-Index Sharpening::violators(double error) {
+Index ExactProducts::violators(double error) {
     double mass = 0;
     for (double a : weight_) mass += std::abs(a);
     if (mass == 0 || error == 0) return mass == 0 ? all() : 0;
@@ -73,7 +73,7 @@ Index Sharpening::violators(double error) {
     return compute(where);
 }
 
-Index Sharpening::support() {
+Index ExactProducts::support() {
     const bool whole = supporting_.size() * exact_.bytes_each() <= kWholeBytes &&
                        std::none_of(nonzero_.begin(), nonzero_.end(), [&](Index p) { return known_[std::size_t(p)]; });
     if (!whole || nonzero_.empty()) return compute(nonzero_);
@@ -83,13 +83,13 @@ Index Sharpening::support() {
     return Index(sums.size());
 }
 
-Index Sharpening::all() {
+Index ExactProducts::all() {
     std::vector<Index> where(std::size_t(problem_.count));
     std::iota(where.begin(), where.end(), Index(0));
     return compute(where);
 }
 
-Index Sharpening::compute(const std::vector<Index>& where) {
+Index ExactProducts::compute(const std::vector<Index>& where) {
     std::vector<Index> unknown, samples;
     for (Index p : where)
         if (!known_[std::size_t(p)]) {

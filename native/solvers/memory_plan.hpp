@@ -1,5 +1,5 @@
 // The memory of a decomposition: what it takes for a problem, and how large its working sets may be for it. Rows that
-// are kept (rows.hpp) get what is left.
+// are kept (problem_matrix.hpp) get what is left.
 #pragma once
 
 #include "gram/gram.hpp"
@@ -12,9 +12,9 @@ namespace mercer {
 // A working set has at most so many coefficients.
 inline constexpr Index kLarge = 2048;
 
-template <class T> class Room {
+template <class T> class MemoryPlan {
   public:
-    Room(const Gram<T>& gram, const Problem& problem);
+    MemoryPlan(const Gram<T>& gram, const Problem& problem);
 
     // Bytes for the vectors of the problem.
     std::size_t of_vectors() const;
