@@ -165,7 +165,7 @@ def test_values_of_many_samples_are_certified_in_float64():
 @pytest.mark.parametrize("name", ["Newton", "ImportVectors", "LMS"])
 def test_an_interrupt_carries_what_is_certified_so_far(name, monkeypatch):
     case = CASES[name]
-    module = "lms" if name == "LMS" else "newton"
+    module = "stage" if name == "LMS" else "newton"
     counted, product = [], __import__(f"mercer.solvers.{module}", fromlist=["product"]).product
 
     def interrupted(K, V):

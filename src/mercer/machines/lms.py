@@ -25,9 +25,10 @@ from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers import SolverInterrupted, lms
 from mercer.solvers.landmarks import choose_by_rest
-from mercer.solvers.lms import Descent, LeastSquares, rough
+from mercer.solvers.lms import Descent, LeastSquares
 from mercer.solvers.operator import Factored, Operator, Positions
 from mercer.solvers.preconditioner import landmarks_for
+from mercer.solvers.stage import rough
 
 
 class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
