@@ -98,9 +98,11 @@ template <class T, class S> void bind_given(nb::module_& m, const char* name) {
         "matrix"_a.noconvert(), "columns"_a);
 }
 
-BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& program, Index size, double error) {
+// With `exact` the parts are for single precision alone, and that is the matrix in double precision.
+BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& program, Index size, double error,
+                                std::optional<const BoundMatrices*> given) {
     auto held = std::make_unique<BoundMatrices>();
-    held->owner = parts;
+    held->owner = nb::make_tuple(parts, given ? nb::find(*given) : nb::none());
     std::vector<const mercer::Gram<float>*> single;
     std::vector<const mercer::Gram<double>*> exact;
     for (nb::handle part : parts) {
@@ -110,7 +112,11 @@ BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& progr
     }
     if (std::isfinite(error) && single.size() == exact.size())
         held->matrices.single = mercer::composed_gram<float>(std::move(single), program, size, error);
-    held->matrices.exact = mercer::composed_gram<double>(std::move(exact), program, size, 0.0);
+    if (given)
+        held->matrices.exact = mercer::composed_gram<double>({(*given)->matrices.exact.get()},
+                                                             mercer::Program{{{mercer::Action::part}}, {}}, size, 0.0);
+    else
+        held->matrices.exact = mercer::composed_gram<double>(std::move(exact), program, size, 0.0);
     return held.release();
 }
 
@@ -162,7 +168,8 @@ void bind_composition(nb::module_& m) {
     bind_given<float, double>(m, "given_pairs_f32");
     bind_given<double, float>(m, "given_pairs_f64");
     bind_given<double, double>(m, "given_pairs_f64");
-    m.def("compose_matrices", &compose_matrices, "parts"_a, "program"_a, "size"_a, "error"_a);
+    m.def("compose_matrices", &compose_matrices, "parts"_a, "program"_a, "size"_a, "error"_a,
+          "exact"_a.none() = nb::none());
     m.def(
         "pairs_matrices",
         [](nb::object pairs, std::optional<Positions> order, double cost) {

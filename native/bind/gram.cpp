@@ -104,6 +104,18 @@ class PythonGram final : public mercer::Gram<double> {
     mutable std::unique_ptr<mercer::Pairs<double>> all_;
 };
 
+template <class T> using Dense = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
+template <class T> Dense<T> dense(const mercer::Gram<T>& gram) {
+    const auto n = std::size_t(gram.size());
+    auto* values = new std::vector<T>(n * n);
+    nb::capsule owner(values, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    {
+        nb::gil_scoped_release release;
+        gram.all().fill_symmetric(values->data(), gram.size());
+    }
+    return Dense<T>(values->data(), {n, n}, owner);
+}
+
 template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
@@ -150,7 +162,16 @@ template <class S> void bind_matrices(nb::module_& m) {
 void bind_gram(nb::module_& m) {
     bind_row_cache<float>(m, "RowCacheF32");
     bind_row_cache<double>(m, "RowCacheF64");
-    nb::class_<BoundMatrices>(m, "Matrices");
+    // What a solver would read, written out: in double precision, and in single precision or None.
+    nb::class_<BoundMatrices>(m, "Matrices")
+        .def_prop_ro(
+            "error",
+            [](const BoundMatrices& self) { return self.matrices.single ? self.matrices.single->error() : 0.0; })
+        .def("dense", [](const BoundMatrices& self) { return dense(*self.matrices.exact); })
+        .def("dense_single", [](const BoundMatrices& self) -> std::optional<Dense<float>> {
+            if (!self.matrices.single) return std::nullopt;
+            return dense(*self.matrices.single);
+        });
     bind_matrices<float>(m);
     bind_matrices<double>(m);
     m.def(

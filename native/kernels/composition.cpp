@@ -20,8 +20,8 @@ namespace {
 constexpr Index kRun = 512;       // entries of a row that the program runs on together
 constexpr Index kWide = 8192;     // columns of a tile if few cost more, each, than many: a block of sparse.cpp
 constexpr Index kTile = 1 << 18;  // entries of a tile at the most
-constexpr Index kTall = 240;      // rows of a tile at the most: a strip of dense.cpp, or more
-constexpr Index kTogether = 128;  // rows that are handed out together, if tiles are wide
+constexpr Index kTall = 24;      // rows of a tile at the most: a strip of dense.cpp, or more
+constexpr Index kTogether = 240;  // rows that are handed out together, if tiles are wide
 constexpr Index kAccumulated = 4; // rows that are added at once, see Pairs::height()
 
 Index effect(Action action) {
@@ -56,7 +56,7 @@ template <class T> struct Sides {
 // Memory of one thread, kept between calls so that its pages are touched once.
 template <class T> struct Scratch {
     Buffer<T> blocks, stack, seen;
-    std::vector<const T*> at;
+    std::vector<const T*> at, held; // the rows of the parts; what is on the stack
     bool taken = false;
 };
 // A user's function may come here again while a block of its own is wanted: it gets memory of its own. So does who
@@ -261,46 +261,67 @@ template <class T> class ComposedPairs final : public Pairs<T> {
             parts_[std::size_t(k)]->write(index, rows, j0, j1, blocks + k * rows * apart, apart,
                                           made.parts[std::size_t(k)].get());
         T* stack = memory->stack.reserve(std::size_t(std::max<Index>(1, depth_ - 1) * kRun));
-        memory->at.resize(std::size_t(parts));
+        memory->at.resize(std::size_t(parts)), memory->held.resize(std::size_t(depth_));
         for (Index r = 0; r < rows; ++r) {
             for (Index j = 0; j < wide; j += kRun) {
                 for (Index k = 0; k < parts; ++k) memory->at[std::size_t(k)] = blocks + (k * rows + r) * apart + j;
-                run(index[r], j0 + j, std::min(kRun, wide - j), memory->at.data(), stack, out + r * stride + j);
+                run(index[r], j0 + j, std::min(kRun, wide - j), memory->at.data(), stack, memory->held.data(),
+                    out + r * stride + j);
             }
         }
     }
 
-    // Runs the program on the entries of row i and the columns from j on; the value at the bottom of the stack is
-    // where the result goes.
-    void run(Index i, Index j, Index count, const T* const* parts, T* stack, T* out) const {
+    // Runs the program on the entries of row i and the columns from j on. The value at the bottom of the stack is where
+    // the result goes. Parts are pushed by where they lie, and copied only if they are what changes.
+    void run(Index i, Index j, Index count, const T* const* parts, T* stack, const T** held, T* out) const {
         const Runs<T>& runs = isa_.runs;
         const auto n = std::size_t(count);
         Index top = -1;
-        const auto value = [&](Index k) { return k == 0 ? out : stack + (k - 1) * kRun; };
+        const auto memory = [&](Index k) { return k == 0 ? out : stack + (k - 1) * kRun; };
+        const auto own = [&](Index k) {
+            T* values = memory(k);
+            if (held[k] != values) std::copy_n(held[k], n, values), held[k] = values;
+            return values;
+        };
         for (const Instruction& instruction : program_.instructions) {
             const Sides<T>* sides = bordered(instruction.action) ? &sides_[std::size_t(instruction.operand)] : nullptr;
+            const T u = sides ? sides->of_x[std::size_t(i)] : T(0);
+            const T* v = sides ? sides->of_z.data() + j : nullptr;
             switch (instruction.action) {
-            case Action::part: std::copy_n(parts[instruction.operand], n, value(++top)); break;
-            case Action::constant: std::fill_n(value(++top), n, T(instruction.value)); break;
-            case Action::add: runs.add(n, value(top), value(top - 1)), --top; break;
-            case Action::multiply: runs.multiply(n, value(top), value(top - 1)), --top; break;
+            case Action::part: held[++top] = parts[instruction.operand]; break;
+            case Action::constant:
+                ++top;
+                held[top] = memory(top);
+                std::fill_n(memory(top), n, T(instruction.value));
+                break;
+            case Action::add:
+            case Action::multiply: {
+                T* to = memory(--top);
+                (instruction.action == Action::add ? runs.add : runs.multiply)(n, held[top], held[top + 1], to);
+                held[top] = to;
+                break;
+            }
             case Action::steps: {
                 const Step* steps = instruction.steps.data();
-                isa_.apply(steps, steps + instruction.steps.size(), value(top), n);
+                isa_.apply(steps, steps + instruction.steps.size(), own(top), n);
                 break;
             }
             case Action::multiply_borders:
-                runs.multiply_borders(n, sides->of_x[std::size_t(i)], sides->of_z.data() + j, value(top));
-                if (!sides->diagonal.empty()) set_diagonal(i, j, count, sides->diagonal[std::size_t(i)], value(top));
+                runs.multiply_borders(n, u, v, held[top], memory(top));
+                held[top] = memory(top);
+                if (!sides->diagonal.empty()) set_diagonal(i, j, count, sides->diagonal[std::size_t(i)], memory(top));
                 break;
             case Action::subtract_borders:
-                runs.subtract_borders(n, sides->of_x[std::size_t(i)], sides->of_z.data() + j, value(top));
+                runs.subtract_borders(n, u, v, held[top], memory(top));
+                held[top] = memory(top);
                 break;
             case Action::inner_product:
-                runs.inner_product(n, sides->of_x[std::size_t(i)], sides->of_z.data() + j, value(top));
+                runs.inner_product(n, u, v, held[top], memory(top));
+                held[top] = memory(top);
                 break;
             }
         }
+        own(0);
     }
 
     void set_diagonal(Index i, Index j, Index count, T exact, T* values) const {

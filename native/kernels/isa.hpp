@@ -49,11 +49,11 @@ template <class T> struct IntegerTiles {
 
 // Elementwise functions of n entries of a row: see runs.hpp.
 template <class T> struct Runs {
-    void (*add)(std::size_t n, const T* from, T* to);
-    void (*multiply)(std::size_t n, const T* from, T* to);
-    void (*multiply_borders)(std::size_t n, T u, const T* v, T* to);
-    void (*subtract_borders)(std::size_t n, T u, const T* v, T* to);
-    void (*inner_product)(std::size_t n, T u, const T* v, T* to);
+    void (*add)(std::size_t n, const T* a, const T* b, T* to);
+    void (*multiply)(std::size_t n, const T* a, const T* b, T* to);
+    void (*multiply_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
+    void (*subtract_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
+    void (*inner_product)(std::size_t n, T u, const T* v, const T* from, T* to);
 };
 
 template <class T> struct Isa {

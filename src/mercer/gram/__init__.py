@@ -6,7 +6,7 @@ cache serve every problem on the same data.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from mercer.kernels.pairs import Pairs
 from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+
+if TYPE_CHECKING:
+    from mercer.gram.reduction import Reduction
 
 #: The budget of a row cache in bytes, unless another is given.
 DEFAULT_BUDGET = 256 * 2**20
@@ -157,6 +160,12 @@ class Gram:
                [3., 1.]])
         """
         return self if order is None else Gram(self.kernel, self.samples.take(order), self.budget)
+
+    def reduction(self) -> Reduction:
+        """The squared distances, or whatever the kernel is a function of, stored once for kernels of all widths."""
+        from mercer.gram.reduction import Reduction
+
+        return Reduction(self)
 
     def held(self) -> Gram:
         """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""

@@ -229,8 +229,11 @@ def beside(terms: Sequence[Pairs]) -> list[Pairs]:
     return [merged if term is features[0] else term for term in rest]
 
 
-def shared(pairs: ComposedPairs, *, products_too: bool) -> Plan:
+def shared(pairs: ComposedPairs, *, products_too: bool, alone: bool = False) -> Plan:
     """The composition with one reduction for all its parts that reduce the same columns alike.
+
+    A part by itself keeps its steps, which are applied while its sums are in registers, unless reductions are wanted
+    ``alone``.
 
     With ``products_too`` inner products come from the squared distances of the same columns: of a sample of norm |x|
     and one of norm |z| they are then exact up to rounding of |x|^2 + |z|^2. That is what a bound for all pairs of
@@ -248,7 +251,7 @@ def shared(pairs: ComposedPairs, *, products_too: bool) -> Plan:
     squares: dict[Any, int] = {}
     for number, part in enumerate(pairs.parts):
         alike = groups[key(part, products_too)] if isinstance(part, NativePairs) else []
-        if len(alike) < 2:
+        if len(alike) < (1 if alone else 2):
             made.append([(Action.part, len(parts), 0.0, [])])
             parts.append(part)
             numbers.append(number)
