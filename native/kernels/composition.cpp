@@ -20,8 +20,8 @@ namespace {
 constexpr Index kRun = 512;       // entries of a row that the program runs on together
 constexpr Index kWide = 8192;     // columns of a tile if few cost more, each, than many: a block of sparse.cpp
 constexpr Index kTile = 1 << 18;  // entries of a tile at the most
-constexpr Index kTall = 24;      // rows of a tile at the most: a strip of dense.cpp, or more
-constexpr Index kTogether = 240;  // rows that are handed out together, if tiles are wide
+constexpr Index kTall = 288;      // rows of a tile at the most: a strip of dense.cpp, or more
+constexpr Index kTogether = 128;  // rows that are handed out together, if tiles are wide
 constexpr Index kAccumulated = 4; // rows that are added at once, see Pairs::height()
 
 Index effect(Action action) {
@@ -89,6 +89,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
           columns_(columns), isa_(instruction_set().of<T>()) {
         program_.check(Index(parts_.size()), rows, columns);
         for (const Borders& borders : program_.borders) sides_.emplace_back(borders);
+        for (const Instruction& instruction : program_.instructions) append(instruction);
         depth_ = program_.depth();
         narrow_ = std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->narrow(); });
         width_ = narrow_ ? 1 : kWide;
@@ -210,6 +211,23 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         Index stride, end;
     };
 
+    // An instruction; an addition may have a factor of what is added, so that to scale a term takes no pass of its own.
+    struct Operation : Instruction {
+        T factor = 1;
+    };
+    void append(const Instruction& instruction) {
+        Operation operation{instruction};
+        if (instruction.action == Action::add && operations_.back().action == Action::steps) {
+            std::vector<Step>& steps = operations_.back().steps;
+            if (!steps.empty() && steps.back().op == Op::affine && steps.back().b == 0) {
+                operation.factor = T(steps.back().a);
+                steps.pop_back();
+                if (steps.empty()) operations_.pop_back();
+            }
+        }
+        operations_.push_back(std::move(operation));
+    }
+
     void prepare_tile(const Index* index, Index rows, Tile& tile) const {
         tile.parts.resize(parts_.size());
         for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k]->prepare(index, rows, tile.parts[k]);
@@ -272,18 +290,13 @@ template <class T> class ComposedPairs final : public Pairs<T> {
     }
 
     // Runs the program on the entries of row i and the columns from j on. The value at the bottom of the stack is where
-    // the result goes. Parts are pushed by where they lie, and copied only if they are what changes.
+    // the result goes. Parts are pushed by where they lie, and not copied.
     void run(Index i, Index j, Index count, const T* const* parts, T* stack, const T** held, T* out) const {
         const Runs<T>& runs = isa_.runs;
         const auto n = std::size_t(count);
         Index top = -1;
         const auto memory = [&](Index k) { return k == 0 ? out : stack + (k - 1) * kRun; };
-        const auto own = [&](Index k) {
-            T* values = memory(k);
-            if (held[k] != values) std::copy_n(held[k], n, values), held[k] = values;
-            return values;
-        };
-        for (const Instruction& instruction : program_.instructions) {
+        for (const Operation& instruction : operations_) {
             const Sides<T>* sides = bordered(instruction.action) ? &sides_[std::size_t(instruction.operand)] : nullptr;
             const T u = sides ? sides->of_x[std::size_t(i)] : T(0);
             const T* v = sides ? sides->of_z.data() + j : nullptr;
@@ -295,15 +308,19 @@ template <class T> class ComposedPairs final : public Pairs<T> {
                 std::fill_n(memory(top), n, T(instruction.value));
                 break;
             case Action::add:
-            case Action::multiply: {
-                T* to = memory(--top);
-                (instruction.action == Action::add ? runs.add : runs.multiply)(n, held[top], held[top + 1], to);
-                held[top] = to;
+                --top;
+                runs.add(n, held[top], instruction.factor, held[top + 1], memory(top));
+                held[top] = memory(top);
                 break;
-            }
+            case Action::multiply:
+                --top;
+                runs.multiply(n, held[top], held[top + 1], memory(top));
+                held[top] = memory(top);
+                break;
             case Action::steps: {
                 const Step* steps = instruction.steps.data();
-                isa_.apply(steps, steps + instruction.steps.size(), own(top), n);
+                runs.steps(steps, steps + instruction.steps.size(), n, held[top], memory(top));
+                held[top] = memory(top);
                 break;
             }
             case Action::multiply_borders:
@@ -321,7 +338,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
                 break;
             }
         }
-        own(0);
+        if (held[0] != out) std::copy_n(held[0], n, out);
     }
 
     void set_diagonal(Index i, Index j, Index count, T exact, T* values) const {
@@ -335,6 +352,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
     std::vector<std::shared_ptr<const Pairs<T>>> parts_;
     Program program_;
     std::vector<Sides<T>> sides_;
+    std::vector<Operation> operations_;
     Diagonal diagonal_;
     Index rows_, columns_;
     const Isa<T>& isa_;

@@ -49,11 +49,12 @@ template <class T> struct IntegerTiles {
 
 // Elementwise functions of n entries of a row: see runs.hpp.
 template <class T> struct Runs {
-    void (*add)(std::size_t n, const T* a, const T* b, T* to);
+    void (*add)(std::size_t n, const T* a, T factor, const T* b, T* to); // a + factor b
     void (*multiply)(std::size_t n, const T* a, const T* b, T* to);
     void (*multiply_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
     void (*subtract_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
     void (*inner_product)(std::size_t n, T u, const T* v, const T* from, T* to);
+    void (*steps)(const Step* step, const Step* end, std::size_t n, const T* from, T* to);
 };
 
 template <class T> struct Isa {

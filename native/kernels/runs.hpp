@@ -5,12 +5,13 @@
 
 #include "kernels/isa.hpp"
 #include "kernels/simd.hpp"
+#include "kernels/steps.hpp"
 
 #include <cstddef>
 
 namespace mercer::MERCER_ISA {
 
-// to[i] = f(a[i], b[i]), of vectors and, at the end, of numbers.
+// to[i] = f(a[i], b[i]); the last ones among zeros, as a number by itself might be rounded otherwise than in a vector.
 template <class T, class F> void each(std::size_t n, const T* a, const T* b, T* to, F f) {
     using S = Simd<T>;
     constexpr std::size_t L = S::lanes;
@@ -20,11 +21,18 @@ template <class T, class F> void each(std::size_t n, const T* a, const T* b, T* 
         S::store(to + i, first);
         S::store(to + i + L, second);
     }
-    for (; i < n; ++i) to[i] = f(a[i], b[i]);
+    for (; i < n; i += L) {
+        const std::size_t count = n - i < L ? n - i : L;
+        T x[L] = {}, y[L] = {};
+        for (std::size_t k = 0; k < count; ++k) x[k] = a[i + k], y[k] = b[i + k];
+        S::store(x, f(S::load(x), S::load(y)));
+        for (std::size_t k = 0; k < count; ++k) to[i + k] = x[k];
+    }
 }
 
-template <class T> void add_run(std::size_t n, const T* a, const T* b, T* to) {
-    each(n, a, b, to, [](auto x, auto y) { return x + y; });
+template <class T> void add_run(std::size_t n, const T* a, T factor, const T* b, T* to) {
+    if (factor == T(1)) return each(n, a, b, to, [](auto x, auto y) { return x + y; });
+    each(n, a, b, to, [factor](auto x, auto y) { return x + factor * y; });
 }
 template <class T> void multiply_run(std::size_t n, const T* a, const T* b, T* to) {
     each(n, a, b, to, [](auto x, auto y) { return x * y; });
@@ -40,8 +48,24 @@ template <class T> void inner_product_run(std::size_t n, T u, const T* v, const 
     each(n, from, v, to, [u](auto x, auto y) { return ((u + y) - x) * T(0.5); });
 }
 
+template <class T> void steps_run(const Step* step, const Step* end, std::size_t n, const T* from, T* to) {
+    using S = Simd<T>;
+    constexpr std::size_t L = S::lanes;
+    std::size_t i = 0;
+    for (; i + kTogether * L <= n; i += kTogether * L) {
+        typename S::V v[kTogether];
+        for (int u = 0; u < kTogether; ++u) v[u] = S::load(from + i + u * L);
+        run<T>(step, end, v);
+        for (int u = 0; u < kTogether; ++u) S::store(to + i + u * L, v[u]);
+    }
+    if (from != to)
+        for (std::size_t k = i; k < n; ++k) to[k] = from[k];
+    apply<T>(step, end, to + i, n - i);
+}
+
 template <class T> constexpr Runs<T> runs() {
-    return {add_run<T>, multiply_run<T>, multiply_borders_run<T>, subtract_borders_run<T>, inner_product_run<T>};
+    return {add_run<T>,           multiply_run<T>, multiply_borders_run<T>, subtract_borders_run<T>,
+            inner_product_run<T>, steps_run<T>};
 }
 
 } // namespace mercer::MERCER_ISA

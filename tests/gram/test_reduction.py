@@ -49,7 +49,7 @@ def test_inner_products_are_stored_for_all_degrees():
     stored = Linear().gram(X).reduction()
     np.testing.assert_allclose(stored.matrix, X @ X.T, rtol=1e-5, atol=1e-5)
     gram = stored.gram(Polynomial(2, gamma=0.1))
-    np.testing.assert_allclose(gram.to_dense(), (0.1 * X @ X.T + 1) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(gram.to_dense(), (0.1 * X @ X.T + 1) ** 2, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0) + Laplacian(1.0), Custom(lambda A, B: A @ B.T)], ids=repr)
