@@ -163,7 +163,7 @@ class ComposedPairs(BoundPairs):
         """A program over the matrices of the parts; in float32, too, where the errors of all of these have bounds."""
         plan = shared(self, products_too=True)
         program = plan.program.ordered(order).native
-        bounds = [part.accuracy() if single and self.fits_single() else None for part in plan.parts]
+        bounds = [part.accuracy() if single and self.program.fits_single() else None for part in plan.parts]
         known = [bound for bound in bounds if bound is not None]
         error = _native.error_of(program, known) if len(known) == len(plan.parts) and plan.parts else np.inf
         each = packed // max(1, len(plan.parts))

@@ -232,19 +232,16 @@ class StoredPairs(Pairs):
 
     def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
         """Read where it lies; in float32, too, if that is how it is given."""
-        largest = 0.0 if single and self.fits_single() else np.inf
+        largest = 0.0 if single and self.dtype == np.float32 else np.inf
         return _native.stored_matrices(self.matrix if self.whole else self.matrix[:, self.columns], order, largest)
 
     def native(self, dtype: Any) -> Any:
         given = _native.given_pairs_f32 if dtype == np.float32 else _native.given_pairs_f64
         return given(self.matrix, np.ascontiguousarray(self.columns, dtype=np.int64))
 
-    def fits_single(self) -> bool:
-        return bool(self.dtype == np.float32)
-
     def accuracy(self) -> _native.Bound | None:
         """Entries in float32 are what they are; of others that precision would take more than it gives."""
-        if not self.fits_single():
+        if self.dtype != np.float32:
             return None
         parts = chunks(len(self.matrix), self.matrix.shape[1] * self.matrix.itemsize)
         return _native.Bound(max((float(np.abs(self.matrix[rows]).max()) for rows in parts), default=0.0), 0.0)
