@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bind/pairs.hpp"
-#include "gram/gram.hpp"
+#include "gram/matrices.hpp"
 
 #include <nanobind/nanobind.h>
 

@@ -12,7 +12,7 @@ from sklearn.decomposition import KernelPCA as Peer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelPCA, KernelSVD
+from mercer import KernelPCA, KernelSVD, costs
 from mercer.kernels import Chi2, Custom, Gaussian, Intersection, Linear, Precomputed, ZeroKernelWarning
 from mercer.solvers import eigen
 from mercer.solvers.eigen import Centred
@@ -27,6 +27,7 @@ rng = np.random.default_rng(0)
 @pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 @pytest.mark.filterwarnings("ignore::mercer.kernels.ZeroKernelWarning")  # some samples of the checks are zero
 @parametrize_with_checks([KernelPCA(), KernelPCA(2, kernel="rbf"), KernelSVD(), KernelSVD(kernel="precomputed")])
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -34,7 +35,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.fixture
 def iterative(monkeypatch):
     """The solver for many samples, on few."""
-    monkeypatch.setattr(eigen, "DENSE_SAMPLES", 50)
+    monkeypatch.setattr(costs, "EIGEN_DENSE_SAMPLES", 50)
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.5])
@@ -72,6 +73,7 @@ def test_agrees_with_scikit_learn_out_of_sample(iterative, dtype):
     np.testing.assert_allclose(ours.transform(x), ours.fit_transform(x), atol=1e-5)
 
 
+@pytest.mark.alone("measures memory")
 def test_never_holds_a_matrix_that_does_not_fit():
     import tracemalloc
 
@@ -195,7 +197,7 @@ def test_the_certificate_holds_the_optimum(iterative, rows, tol):
     """The sum of the largest eigenvalues, or singular values, is between the two objectives."""
     if rows is None:
         machine = KernelPCA(5, kernel=Gaussian(0.5), tol=tol).fit(X[:400])
-        best = np.linalg.eigvalsh(Centred(Gaussian(0.5).gram(X[:400])).dense())[::-1][:5].sum()
+        best = np.linalg.eigvalsh(Centred(Gaussian(0.5).gram(X[:400])).to_dense())[::-1][:5].sum()
     else:
         machine = KernelSVD(5, kernel=Gaussian(0.5), tol=tol).fit(X[:400], Z=X[500:900])
         best = np.linalg.svd(Gaussian(0.5)(X[:400], X[500:900]), compute_uv=False)[:5].sum()
@@ -209,7 +211,7 @@ def test_the_certificate_holds_the_optimum(iterative, rows, tol):
 @pytest.mark.parametrize("count", [1, 7, 60])
 def test_dense_computes_no_more_eigenvectors_than_are_wanted(count, monkeypatch):
     x = X[:300]
-    whole = np.linalg.eigh(Centred(Gaussian(2.0).gram(x)).dense())
+    whole = np.linalg.eigh(Centred(Gaussian(2.0).gram(x)).to_dense())
     machine = KernelPCA(count, kernel=Gaussian(2.0), eigen_solver="dense")
     monkeypatch.setattr(eigen, "eigh", None)
     machine.fit(x)
@@ -221,6 +223,7 @@ def test_dense_computes_no_more_eigenvectors_than_are_wanted(count, monkeypatch)
 
 
 @pytest.mark.parametrize(("solver", "count"), [("auto", 8), ("dense", 8), ("dense", None)])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_interrupt_is_heard(solver, count):
     """In the products of the native core, and in LAPACK; either would take long."""
     many = np.random.default_rng(0).standard_normal((4000 if solver == "dense" else 30_000, 40))

@@ -50,6 +50,10 @@ def test_finds_the_optimum_of_the_naive_solver(problem, kernel):
     np.testing.assert_allclose(found.bias, naive.bias, atol=1e-5 * max(1, np.abs(naive.bias).max()))
 
 
+#: The core reports no oftener than this, in seconds.
+REPORT_EVERY = 0.2
+
+
 def overlapping(n, d=20, seed=0):
     """Two classes that are hard to tell apart."""
     rng = np.random.default_rng(seed)
@@ -68,6 +72,7 @@ def test_an_interrupted_solve_has_a_true_certificate(reports):
         seen.append(progress)
         if len(seen) == reports:
             raise KeyboardInterrupt
+        time.sleep(REPORT_EVERY)  # so that the next round is reported, however fast it was
 
     with pytest.raises(SolverInterrupted) as caught:
         SMO(tol=1e-4, progress=interrupt).solve(kernel.gram(X), [problem])
@@ -100,13 +105,14 @@ def test_the_number_of_threads_and_the_memory_change_no_bit(budget):
     answers = []
     for threads in (1, 2, 3, 2):
         with threadpool_limits(threads):
-            solutions = SMO(budget=budget).solve(Gaussian(gamma=0.05).gram(X.astype(np.float32)), problems)
+            solutions = SMO().solve(Gaussian(gamma=0.05).gram(X.astype(np.float32), budget), problems)
         answers.append(np.concatenate([s.coefficients for s in solutions]))
     for other in answers[1:]:
         np.testing.assert_array_equal(answers[0], other)
 
 
 @pytest.mark.parametrize("kind", ["stored", "sparse"])
+@pytest.mark.slow("needs so many samples that threads share them out")
 def test_the_number_of_threads_changes_no_bit_where_rows_come_in_batches(kind):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(6500) < 0.5, 1.0, -1.0)
@@ -180,6 +186,7 @@ def test_progress_is_told_and_may_stop():
 
 
 @pytest.mark.parametrize("n", [1500, 30000])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c_returns_at_once_with_what_there_is(n):
     X, y = overlapping(n, d=60)
     gram, problem = Gaussian(gamma=1e-4).gram(X), hinge(y, 1e7)
@@ -306,6 +313,7 @@ def test_problems_solved_together_are_one_block_each_if_they_fit(n):
 
 @pytest.mark.parametrize("megabytes", [20, 40, 50, 70, 120])
 @pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.slow("needs so many samples that memory is short")
 def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse):
     """Pairs of classes that single precision does not do justice to, in memory that threads share."""
     rng = np.random.default_rng(0)
@@ -313,7 +321,7 @@ def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse
     X = rng.normal(size=(4000, 5)) + 0.7 * rng.normal(size=(4, 5))[y]
     X = np.hstack([X, np.zeros((4000, 60))]) if sparse else X
     samples = sp.csr_array(X * (rng.random(X.shape) < 0.5)) if sparse else X
-    gram = Gaussian(2.0).gram(samples)
+    kernel = Gaussian(2.0)
     pairs = [np.concatenate([np.flatnonzero(y == i), np.flatnonzero(y == j)]) for i in range(4) for j in range(i)]
     order = np.argsort(y, kind="stable")
     place = np.argsort(order, kind="stable")
@@ -321,7 +329,8 @@ def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse
     answers = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            answers.append(SMO(tol=1e-6, budget=megabytes * 10**6, max_iter=20_000).solve(gram, problems, None, order))
+            gram = kernel.gram(samples, megabytes * 10**6)
+            answers.append(SMO(tol=1e-6, max_iter=20_000).solve(gram, problems, None, order))
     for one, two in zip(*answers, strict=True):
         np.testing.assert_array_equal(one.coefficients, two.coefficients)
         assert one.certificate == two.certificate
@@ -330,8 +339,8 @@ def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse
 @pytest.mark.parametrize("megabytes", [0, 1, 4])
 def test_working_sets_fit_little_memory(megabytes):
     X, y = overlapping(3000)
-    gram, problem = Gaussian(2.0).gram(X), hinge(y, 1.0)
-    (much,), (little,) = (SMO(budget=b).solve(gram, [problem]) for b in (10**9, megabytes * 10**6))
+    kernel, problem = Gaussian(2.0), hinge(y, 1.0)
+    (much,), (little,) = (SMO().solve(kernel.gram(X, b), [problem]) for b in (10**9, megabytes * 10**6))
     assert little.certificate.converged
     assert little.certificate.dual <= much.certificate.primal
     assert much.certificate.dual <= little.certificate.primal
@@ -360,6 +369,7 @@ def hard_data():
 @pytest.mark.parametrize("C", [0.01, 1.0, 1e2, 1e4, 1e6])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", hard_data())
+@pytest.mark.slow("hard data take as many steps as there may be")
 def test_hard_data_end_within_tol_or_say_so(name, dtype, C):
     X, y = hard_data()[name]
     X = X.astype(dtype)
@@ -407,7 +417,8 @@ def first_report(n, d, C=1.0, budget=200 * 2**20, grid=False):
         seen.append(progress)
         return len(seen) > 1
 
-    SMO(budget=budget, max_iter=1, progress=stop_at_the_second).solve(Gaussian(gamma=1 / d).gram(X), [hinge(y, C)])
+    gram = Gaussian(gamma=1 / d).gram(X, budget)
+    SMO(max_iter=1, progress=stop_at_the_second).solve(gram, [hinge(y, C)])
     return seen[-1]
 
 

@@ -36,8 +36,19 @@ from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers import Certificate, Witness
 from mercer.solvers.convexity import along, by_construction, of_some_rows, refuted, rounding
-from mercer.solvers.eigen import Centred, Operator, Pass, dense_eigenpairs, eigenpairs, is_small
+from mercer.solvers.eigen import (
+    Centred,
+    EigenProgress,
+    Map,
+    centred,
+    dense_eigenpairs,
+    eigenpairs,
+    is_small,
+    multiplied,
+    unchanged,
+)
 from mercer.solvers.lanczos import Eigenpairs, Float, spectrum_ends
+from mercer.solvers.operator import Operator
 from mercer.threads import limited
 
 #: The residuals, relative to the largest eigenvalue, that are asked for if ``tol`` is 0.
@@ -49,7 +60,7 @@ ENDS = 20
 class Watch(Stages):
     """Tells every pass over the matrix, or every stage where it is decomposed as a whole."""
 
-    def __call__(self, step: Pass) -> bool:
+    def __call__(self, step: EigenProgress) -> bool:
         text = f"float{step.bits}: {step.products} products, residual {step.residual:.1e}"
         return tell(self.machine, self.context, "solve", text, dataclasses.asdict(step))
 
@@ -57,6 +68,7 @@ class Watch(Stages):
 class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
     """What KernelPCA and KernelSVD share: parameters, data and the choice of a solver."""
 
+    _takes_less = "Few components (n_components=20) of many samples need no matrix; fewer samples take less, too"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "kernel": [StrOptions(set(NAMES)), Kernel, callable],
@@ -142,19 +154,19 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
                 ConvergenceWarning,
             )
 
-    def _eigenpairs(self, operator: Operator, count: int, progress: Watch) -> Eigenpairs:
-        """The largest eigenpairs of a Gram matrix, centred or not."""
-        if self._dense(len(operator.gram), count):
+    def _eigenpairs(self, operator: Operator, count: int, progress: Watch, project: Map = unchanged) -> Eigenpairs:
+        """The largest eigenpairs of a matrix, which sees of vectors what ``project`` leaves."""
+        if self._dense(len(operator), count):
             return dense_eigenpairs(operator, count, progress.begin)
-        pairs = eigenpairs(operator, count, *self._limits(), self._random(), progress)
+        pairs = eigenpairs(operator, count, *self._limits(), self._random(), progress, project)
         self._warn(pairs)
         return pairs
 
-    def _judged(self, operator: Operator, pairs: Eigenpairs) -> Certificate:
-        """The certificate of eigenpairs, and what is known of the matrix: positive semi-definite or not."""
-        if by_construction(self.kernel_, balanced=operator.balanced):
+    def _judged(self, gram: Gram, pairs: Eigenpairs, trace: float, name: str, *, balanced: bool) -> Certificate:
+        """The certificate of eigenpairs, and what is known of the matrix, which has this name."""
+        if by_construction(self.kernel_, balanced=balanced):
             return replace(certified(pairs), convex=True)
-        return refuted(certified(pairs), witness_of(operator, pairs) or of_some_rows(operator.given))
+        return refuted(certified(pairs), witness_of(gram, pairs, trace, name) or of_some_rows(gram))
 
     def transform(self, X: Any) -> Array:
         """The coordinates of X along the components, of shape (n_samples, n_components)."""
@@ -190,12 +202,12 @@ def certified(pairs: Eigenpairs) -> Certificate:
     return Certificate(primal, primal - gap, gap, violation, pairs.iterations, pairs.converged)
 
 
-def witness_of(operator: Operator, pairs: Eigenpairs) -> Witness | None:
+def witness_of(gram: Gram, pairs: Eigenpairs, trace: float, name: str) -> Witness | None:
     """What eigenvalues tell of a matrix that may not be positive semi-definite: one below 0, or more than the trace."""
-    noise = rounding(operator.given) * float(np.abs(operator.gram.diag()).sum()) + float(pairs.residuals.sum())
-    lowest, rest = float(pairs.values.min(initial=0.0)), operator.trace() - float(pairs.values.sum())
-    return along(lowest, noise, f"{operator.name} has the eigenvalue {{}}") or along(
-        rest, noise, f"the eigenvalues of {operator.name} beside the {len(pairs.values)} largest add up to {{}}"
+    noise = rounding(gram) * float(np.abs(gram.diag()).sum()) + float(pairs.residuals.sum())
+    lowest, rest = float(pairs.values.min(initial=0.0)), trace - float(pairs.values.sum())
+    return along(lowest, noise, f"{name} has the eigenvalue {{}}") or along(
+        rest, noise, f"the eigenvalues of {name} beside the {len(pairs.values)} largest add up to {{}}"
     )
 
 
@@ -365,14 +377,15 @@ class KernelPCA(Decomposition):
     def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
         if self.fit_inverse_transform:
             _refuse_objects(samples)
-        count, operator = self._count(len(samples)), Centred(self._gram(samples))
-        pairs = self._eigenpairs(operator, count, progress)
+        count, gram = self._count(len(samples)), self._gram(samples)
+        operator = Centred(multiplied(gram))
+        pairs = self._eigenpairs(operator, count, progress, centred)
         self.n_iter_ = pairs.iterations
-        self.certificate_ = self._judged(operator, pairs)
+        self.certificate_ = self._judged(gram, pairs, float(operator.diag().sum()), "HKH", balanced=True)
         if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         # What is left of a matrix by centring it is no more exact than the matrix was.
-        rounding = 16 * np.finfo(np.float64).eps * float(np.abs(operator.gram.diag()).sum())
+        rounding = 16 * np.finfo(np.float64).eps * float(np.abs(gram.diag()).sum())
         values = np.where(np.abs(pairs.values) > rounding, pairs.values, 0.0)
         values = without_negative(values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
@@ -381,7 +394,7 @@ class KernelPCA(Decomposition):
         self.residuals_ = pairs.residuals[kept]
         roots = np.sqrt(self.eigenvalues_)
         # The vectors sum to zero, so of centring only the means of k(x_i, .) over the samples remain: a constant.
-        coefficients = divided(operator.about_zero(self.eigenvectors_), roots)
+        coefficients = divided(centred(self.eigenvectors_), roots)
         known = samples.copy()
         if len(roots):
             known = precise(self.kernel_, known, coefficients, float(roots.max()) / np.sqrt(len(known)))
@@ -392,8 +405,7 @@ class KernelPCA(Decomposition):
 
     def _refuse_negative(self, operator: Centred, values: Float) -> None:
         """Refuses a matrix with a negative eigenvalue that is larger in modulus than one of those found."""
-        product = lambda v: operator(v[:, None])[:, 0]  # noqa: E731
-        lowest = spectrum_ends(product, len(operator.gram), ENDS).smallest
+        lowest = spectrum_ends(operator.__matmul__, len(operator), ENDS).smallest
         if -lowest > values[-1]:
             without_negative(np.append(values, lowest))
 

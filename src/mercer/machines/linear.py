@@ -37,9 +37,10 @@ from mercer.problem import (
 )
 from mercer.samples import as_samples
 from mercer.samples.door import in_memory
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
+from mercer.solvers.operator import Factored
 from mercer.solvers.smo import SolverInterrupted
 
 
@@ -65,12 +66,12 @@ class LinearMachine(Refittable, CallbackSupportMixin):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
         raise NotImplementedError
 
-    def _solve(self, solve: Callable[[], LinearSolution]) -> None:
+    def _solve(self, solve: Callable[[], Sequence[Solution]]) -> None:
         """Keeps the solution, or what there is of it at Ctrl-C."""
         try:
-            solution = solve()
+            solution = LinearSolution.of(solve())
         except SolverInterrupted as interrupt:
-            (solution,) = interrupt.solutions
+            solution = LinearSolution.of(interrupt.solutions)
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
                 self._keep(solution)
             raise
@@ -199,7 +200,7 @@ class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
         X, label, cost = _weighted(X, label, weight, self.C)
         problems = OneAgainstRest(label, cost, factor, squared_hinge if self.loss == "squared_hinge" else hinge)
         solver = _solver(self, self.loss == "squared_hinge", context)
-        self._solve(lambda: solver.solve(X, problems))
+        self._solve(lambda: solver.solve(Factored(X), problems))
 
     def decision_function(self, X: Any) -> Any:
         """The values w'x + b: positive for the second of two classes; of more, one column per class."""
@@ -330,7 +331,7 @@ class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
         posed = squared_epsilon_insensitive if squared else epsilon_insensitive
         problem = posed(target, cost, self.epsilon, bias=False)
         solver = _solver(self, squared, context)
-        self._solve(lambda: solver.solve(X, [problem]))
+        self._solve(lambda: solver.solve(Factored(X), [problem]))
 
     def _keep(self, solution: LinearSolution) -> None:
         super()._keep(solution)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -23,9 +24,11 @@ from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers import SolverInterrupted, lms
-from mercer.solvers.lms import Descent, Target
-from mercer.solvers.pace import how_many, landmarks
-from mercer.solvers.spaces import Coefficients, Features, Positions
+from mercer.solvers.landmarks import choose_by_rest
+from mercer.solvers.lms import Descent, LeastSquares
+from mercer.solvers.operator import Factored, Operator, Positions
+from mercer.solvers.preconditioner import landmarks_for
+from mercer.solvers.stage import rough
 
 
 class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -73,7 +76,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         self.verbose = verbose
 
     def _space(self, samples: Samples) -> Any:
-        """How functions of ``kernel_`` at these samples are kept: a ``mercer.solvers.spaces.Space``."""
+        """The matrix of ``kernel_`` at these samples: a ``mercer.solvers.operator.Operator``."""
         raise NotImplementedError
 
     def _landmarks(self, space: Any, rows: Positions, random: Any) -> Positions | None:
@@ -103,7 +106,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             weight[held] = 0.0  # not learned from, but f is known there from the same products
         used = np.flatnonzero(weight)
         self.kernel_ = kernel.resolve(samples if len(used) == len(samples) else samples.take(used))
-        target = Target(y.reshape(len(y), -1), weight, float(self.alpha), held)
+        problem = LeastSquares(y.reshape(len(y), -1), weight, float(self.alpha), held)
         solver = lms.LMS(
             step=None if self.step == "auto" else float(self.step),
             batch=None if self.batch_size is None or self.batch_size >= len(used) else int(self.batch_size),
@@ -115,7 +118,8 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         )
         space = self._space(samples)
         try:
-            descent = solver.solve(space, target, self._landmarks(space, used, random))
+            solver = replace(solver, landmarks=self._landmarks(space, used, random))
+            (descent,) = solver.solve(space, [problem])
         except SolverInterrupted as interrupt:
             (solution,) = interrupt.solutions
             self._keep(samples, y, space, cast(Descent, solution))
@@ -256,8 +260,8 @@ class LMS(LeastMeanSquares):
     mercer.solvers.lms.StepError: step=1 is too large: the iteration diverges unless it is below 0.187097 = 2 / ...
     """
 
-    def _space(self, samples: Samples) -> Features:
-        return Features(self.kernel_.in_columns_of(samples).features(samples))
+    def _space(self, samples: Samples) -> Factored:
+        return Factored(self.kernel_.in_columns_of(samples).features(samples).astype(np.float64, copy=False))
 
     def _keep(self, samples: Samples, y: Array, space: Any, descent: Descent) -> None:
         super()._keep(samples, y, space, descent)
@@ -356,17 +360,17 @@ class KernelLMS(LeastMeanSquares):
         self.precondition = precondition
         self.cache_size = cache_size
 
-    def _space(self, samples: Samples) -> Coefficients:
-        return Coefficients(self.kernel_.gram(samples, self._budget))
+    def _space(self, samples: Samples) -> Operator:
+        return self.kernel_.gram(samples, self._budget)
 
     @property
     def _budget(self) -> int:
         return int(self.cache_size * 2**20)
 
-    def _landmarks(self, space: Coefficients, rows: Positions, random: Any) -> Positions | None:
+    def _landmarks(self, space: Operator, rows: Positions, random: Any) -> Positions | None:
         if isinstance(self.precondition, str):  # "auto": the rule as it is, where a step or batches are asked for
             plain = self.step != "auto" or self.batch_size is not None or self.kernel_.validity != "psd"
-            count = 0 if plain else how_many(len(rows), self._budget)
+            count = 0 if plain else landmarks_for(len(rows), self._budget)
         else:
             count = int(self.precondition)
-        return landmarks(space.single(), rows, count, random) if count else None
+        return choose_by_rest(rough(space), rows, count, random) if count else None

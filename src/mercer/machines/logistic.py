@@ -16,7 +16,7 @@ from mercer.machines.training import Training, dense
 from mercer.problem import Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
-from mercer.solvers.basis import ImportVectors, gradient
+from mercer.solvers.import_vectors import ImportVectors, gradient
 from mercer.solvers.newton import Newton
 
 
@@ -90,6 +90,7 @@ class KernelLogistic(LabelledMachine):
 
     _bounded: ClassVar[bool] = False
 
+    _takes_less = "max_basis=500 takes the rows of so many samples only; fewer samples take less, too"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: allowed
@@ -138,11 +139,9 @@ class KernelLogistic(LabelledMachine):
         return [Likelihood.of(training.target, len(self.classes_), cost)]
 
     def _solver(self, training: Training, context: Any = None) -> Any:
-        copied = 0 if training.order is None else training.samples.nbytes
         newton = Newton(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=max(0, self._budget() - copied),
             progress=self._watch(context),
         )
         return newton if self.max_basis is None else ImportVectors(int(self.max_basis), newton)

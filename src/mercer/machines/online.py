@@ -21,7 +21,7 @@ from mercer.machines.labels import checked_labels
 from mercer.machines.refit import Refittable
 from mercer.machines.targets import weights_at_least_zero
 from mercer.samples.base import Array
-from mercer.solvers.perceptron import Positions
+from mercer.solvers.operator import Positions
 from mercer.solvers.smo import SolverInterrupted
 
 

@@ -20,7 +20,8 @@ from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Witness
-from mercer.solvers.perceptron import Lesson, Positions, Support, Weights, largest
+from mercer.solvers.operator import Positions
+from mercer.solvers.perceptron import Classification, DualLearner, PrimalLearner, largest
 
 #: Rows of a stream that are looked at together: what ``partial_fit`` copies of its data at most.
 PART = 4096
@@ -95,8 +96,8 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         codes = self._codes(y, len(x), reset=True)
         weight = self._weights(sample_weight, codes)
         self._more_than_one(np.unique(codes[weight > 0]))
-        lesson = Lesson(codes, weight, len(self.classes_), largest(x.squares()[weight > 0]))
-        learner = Weights(lesson.outputs, x.width)
+        lesson = Classification(codes, weight, len(self.classes_), largest(x.squares()[weight > 0]))
+        learner = PrimalLearner(lesson.outputs, x.width)
         try:
             self._epochs(len(x), lambda order: learner.learn(x, lesson, order), context)
         finally:  # what was learned before Ctrl-C is kept
@@ -109,8 +110,8 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         codes = self._codes(y, len(x), reset=False)
         weight = self._weights(sample_weight, codes)
         radius = max(largest(x.squares()[weight > 0]), 0.0 if first else self.radius_**2)
-        lesson = Lesson(codes, weight, len(self.classes_), radius)
-        learner = Weights(lesson.outputs, x.width)
+        lesson = Classification(codes, weight, len(self.classes_), radius)
+        learner = PrimalLearner(lesson.outputs, x.width)
         if not first:
             learner.weights = np.column_stack([self.coef_, self.intercept_])
         mistakes = learner.learn(x, lesson, np.arange(len(x)))
@@ -123,7 +124,7 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
             validate_data(self, own, reset=reset, accept_sparse="csr", dtype=["float64", "float32"], order="C")
         )
 
-    def _keep(self, learner: Weights, lesson: Lesson) -> None:
+    def _keep(self, learner: PrimalLearner, lesson: Classification) -> None:
         self.coef_ = learner.weights[:, :-1].copy()
         self.intercept_ = learner.weights[:, -1].copy()
         self.radius_ = float(np.sqrt(lesson.radius))
@@ -247,7 +248,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         kept = np.flatnonzero(weight)
         self.kernel_ = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
         gram = self.kernel_.gram(samples)
-        lesson = Lesson(codes, weight, len(self.classes_), largest(gram.diag()[weight > 0]))
+        lesson = Classification(codes, weight, len(self.classes_), largest(gram.diag()[weight > 0]))
         learner = self._nothing_learnt(len(samples), lesson.outputs)
         gram = gram.held() if self.max_iter > 1 else gram
         try:
@@ -260,13 +261,13 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
-    def _nothing_learnt(self, pool: int, outputs: int) -> Support:
+    def _nothing_learnt(self, pool: int, outputs: int) -> DualLearner:
         if self.averaged and self.budget is not None:
             raise ValueError(
                 f"averaged=True needs the support vectors of all times, but budget={self.budget} drops some; "
                 "use one or the other"
             )
-        return Support.empty(pool, outputs, self.budget or 0)
+        return DualLearner.empty(pool, outputs, self.budget or 0)
 
     def _takes_parts(self) -> bool:
         if self._precomputed():
@@ -300,7 +301,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         gram = self.kernel_.gram(pool, budget=0)
         radius = max(largest(gram.diag()[known:][weight > 0]), self.radius_**2)
         labels = np.concatenate([self._support_codes, codes])
-        lesson = Lesson(labels, np.concatenate([np.zeros(known), weight]), len(self.classes_), radius)
+        lesson = Classification(labels, np.concatenate([np.zeros(known), weight]), len(self.classes_), radius)
         places = np.concatenate([self.support_, self.n_samples_seen_ + np.arange(len(samples))])
         learner = self._learner.widened(len(samples))
         mistakes = learner.learn(gram, lesson, np.arange(known, len(pool)))
@@ -320,7 +321,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
             witness = Witness(float(np.min(squared)))
             warn_indefinite(self, witness, "Mistakes need not come to an end, nor need f be right where it made none.")
 
-    def _keep(self, pool: Samples, places: Positions, learner: Support, lesson: Lesson) -> None:
+    def _keep(self, pool: Samples, places: Positions, learner: DualLearner, lesson: Classification) -> None:
         """The support, from which ``partial_fit`` goes on, and the function; the pool has these places in the data."""
         self._learner = learner.kept()
         self.support_, self._support_codes = places[learner.support], lesson.label[learner.support]

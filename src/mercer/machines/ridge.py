@@ -22,9 +22,9 @@ from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.samples.door import in_memory
 from mercer.solvers import Cholesky
-from mercer.solvers.cholesky import Factored, System
+from mercer.solvers.cholesky import Invertible, InvertibleGram
 from mercer.solvers.posterior import Posterior
-from mercer.solvers.stages import Begin
+from mercer.solvers.progress import OnStage
 
 #: A weight this small beside the largest is zero: its inverse may be beyond all numbers.
 LEAST_WEIGHT = 1e-100
@@ -33,6 +33,10 @@ LEAST_WEIGHT = 1e-100
 class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     """Kernel ridge regression, all but the choice of the penalty."""
 
+    _takes_less = (
+        "The matrix of all samples is held in memory: KernelLMS finds the same function without it, and fewer samples, "
+        "or samples in float32, take less"
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(NAMES)), Kernel, callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
@@ -43,7 +47,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         "verbose": ["verbose"],
     }
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: Begin) -> tuple[Any, Factored]:
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: OnStage) -> tuple[Any, Invertible]:
         """The penalty, for all targets or for each, and by what the system is to be solved."""
         raise NotImplementedError
 
@@ -82,7 +86,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         gram = kernel.gram(some, budget=0)
         self._alpha, system = self._chosen(gram, targets[kept], weight[kept], stages.begin)
         self._problem = squared(targets[kept], self._alpha, weight[kept], bias=self.fit_intercept)
-        solution = Cholesky(begin=stages.begin).solve_by(system, self._problem)
+        (solution,) = Cholesky(begin=stages.begin).solve(system, [self._problem])
         self.dual_coef_ = np.zeros(targets.shape)
         self.dual_coef_[kept] = solution.coefficients
         self.intercept_ = solution.bias
@@ -312,5 +316,5 @@ class KernelRidge(RidgeMachine):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: Begin) -> tuple[Any, Factored]:
-        return penalty_of(self.alpha, y), System(gram, begin)
+    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: OnStage) -> tuple[Any, Invertible]:
+        return penalty_of(self.alpha, y), InvertibleGram(gram, begin)

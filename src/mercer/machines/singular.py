@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils.extmath import svd_flip
 
+from mercer import costs
 from mercer.expansion import Expansion
 from mercer.machines.decompose import Decomposition, Watch, certified, divided, without_negative
 from mercer.samples import Samples
-from mercer.solvers.eigen import GUARDS, WIDTH, Operator, reported
+from mercer.solvers.eigen import multiplied, reported
 from mercer.solvers.lanczos import Eigenpairs, largest
 from mercer.solvers.lapack import interruptible
 
@@ -111,13 +112,13 @@ class KernelSVD(Decomposition):
         self.expansion_ = Expansion(self.kernel_, others.copy(), factor, np.zeros(count))
 
     def _square(self, samples: Samples, count: int, progress: Watch) -> None:
-        operator = Operator(self._gram(samples))
-        pairs = self._eigenpairs(operator, count, progress)
+        gram = self._gram(samples)
+        pairs = self._eigenpairs(multiplied(gram), count, progress)
         vectors, _ = svd_flip(u=pairs.vectors, v=None)
         self.singular_values_ = without_negative(pairs.values)
         self.left_ = self.right_ = vectors
         self.residuals_, self.n_iter_ = pairs.residuals, pairs.iterations
-        self.certificate_ = self._judged(operator, pairs)
+        self.certificate_ = self._judged(gram, pairs, float(gram.diag().sum(dtype=np.float64)), "K", balanced=False)
 
     def _rectangular(self, x: Samples, z: Samples, count: int, progress: Watch) -> None:
         """Through the eigenvectors of A'A, A = k(X, Z), by products with A and A'."""
@@ -131,7 +132,9 @@ class KernelSVD(Decomposition):
             U, V, self.n_iter_, converged = U[:, :count], V[:count].T, 1, True
             self.singular_values_ = s[:count]
         else:
-            start = self._random().standard_normal((A.shape[1], min(A.shape[1], max(count + GUARDS, WIDTH))))
+            start = self._random().standard_normal(
+                (A.shape[1], min(A.shape[1], max(count + costs.BLOCK_GUARDS, costs.BLOCK_WIDTH)))
+            )
             both = lambda W: np.asarray(B.product(A.product(W)), dtype=np.float64)  # noqa: E731
             pairs = largest(both, start, count, *self._limits(), progress=reported(progress, 64))
             self._warn(pairs)

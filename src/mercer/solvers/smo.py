@@ -20,7 +20,7 @@ from mercer import _native
 from mercer.errors import MercerError
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
-from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Task, Witness
+from mercer.solvers.certificate import UNKNOWN, Certificate, CoreProblem, Solution, Witness
 from mercer.solvers.convexity import judged
 
 Positions = NDArray[np.int64]
@@ -86,9 +86,9 @@ class Progress:
 class SMO:
     """Solves problems with bounds and equalities; ``max_iter`` steps each, -1 for no limit.
 
-    ``budget`` bytes of the matrix are held at most. With ``shrinking`` problems of many samples may be solved active
-    set by active set (``docs/solver.md``). ``progress`` is called now and then; if it returns True, the solver stops
-    where it is.
+    The matrix keeps the rows that were computed, within its budget. With ``shrinking`` problems of many samples may be
+    solved active set by active set (``docs/solver.md``). ``progress`` is called now and then; if it returns True, the
+    solver stops where it is.
 
     >>> from mercer.problem import hinge
     >>> y = np.array([1.0, -1.0])
@@ -98,7 +98,6 @@ class SMO:
 
     tol: float = 1e-3
     max_iter: int = -1
-    budget: int = 200 * 2**20
     shrinking: bool = True
     progress: Callable[[Progress], bool | None] | None = None
 
@@ -130,11 +129,13 @@ class SMO:
         try:
             native = [task.native for task in tasks]
             tiny = max(map(len, problems), default=0) <= _native.TINY and len(gram) <= 4 * _native.TINY
-            matrices = gram.matrices(self.budget, order, single=not tiny)
-            budget = self.budget - gram.whole_bytes(self.budget)
+            matrices, budget = gram.matrices(order, single=not tiny), gram.budget - gram.whole_bytes
             _native.solve(matrices, native, self.tol, self.max_iter, budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted(concluded()) from interrupt
+        finally:
+            if not gram.lasting:
+                gram.forget()
         solutions = concluded()
         for task, solution in zip(tasks, solutions, strict=True):
             if task.native.status == _native.Status.unbounded:
@@ -143,12 +144,12 @@ class SMO:
         return solutions
 
 
-def task_of(problem: Problem, start: Vector | None) -> Task:
+def task_of(problem: Problem, start: Vector | None) -> CoreProblem:
     """A problem ready for the core, which begins at zero, or where it is told, or as near as is feasible."""
     if problem.total is None:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
     (one,) = problem.columns()
-    return Task(one, start)
+    return CoreProblem(one, start)
 
 
 def contradicted(
@@ -171,7 +172,7 @@ def contradicted(
     )
 
 
-def solution_of(task: Task, tol: float, gram: Gram, problem: Problem, order: Positions | None) -> Solution:
+def solution_of(task: CoreProblem, tol: float, gram: Gram, problem: Problem, order: Positions | None) -> Solution:
     """What the core has found, which is certified even if it was interrupted."""
     native = task.native
     if not native.begun:  # interrupted before K a was known
