@@ -102,6 +102,9 @@ template <class T, class S> void bind_given(nb::module_& m, const char* name) {
 BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& program, Index size, double error,
                                 std::optional<const BoundMatrices*> given) {
     auto held = std::make_unique<BoundMatrices>();
+    held->same_bits = !given;
+    for (const mercer::Instruction& instruction : program.instructions)
+        if (instruction.action == mercer::Action::inner_product) held->same_bits = false;
     held->owner = nb::make_tuple(parts, given ? nb::find(*given) : nb::none());
     std::vector<const mercer::Gram<float>*> single;
     std::vector<const mercer::Gram<double>*> exact;

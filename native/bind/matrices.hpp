@@ -16,6 +16,8 @@ namespace mercer::python {
 struct BoundMatrices {
     Matrices matrices;
     nanobind::object owner;
+    // Whether its rows have the very bits of the blocks that Python's pairs give; else they are for solvers alone.
+    bool same_bits = true;
 };
 
 // The memory of an order of so many rows at the most, checked.
