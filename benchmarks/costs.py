@@ -1,4 +1,5 @@
-"""Measures the model of costs, ``mercer.costs``: run it where you want to know whether its numbers still hold.
+"""Measures the models of costs, ``mercer.costs`` and ``native/costs.hpp``: run it to know whether they still hold.
+
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.costs
 
@@ -13,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
 from mercer import KernelLMS, KernelLogistic, KernelPCA, costs
-from mercer.kernels import Chi2, Gaussian, Intersection, JensenShannon, Kernel, Linear
+from mercer.kernels import Chi2, Gaussian, Intersection, JensenShannon, Kernel, Laplacian, Linear
 from mercer.problem import squared_hinge
 from mercer.solvers import Factored
 from mercer.solvers.linear import LinearSolver
@@ -57,6 +59,29 @@ def pairs() -> None:
     for name, kernel in kernels.items():
         other = X + 0.1
         print(f"PAIR {name}: {1e9 * seconds(lambda k=kernel, z=other: k(X, z)) / (1500**2 * 200):.3f} ns")  # type: ignore[misc]
+
+
+def entries() -> None:
+    """The core's kProduct, kNoProduct, kInteger, kPerValue and kEntry: nanoseconds for an entry in float32."""
+    n, widths = 2000, (20, 100, 200, 400, 800)
+    samples: dict[str, tuple[Callable[[float], Kernel], Callable[[int], Any]]] = {
+        "kProduct": (lambda rate: Gaussian(gamma=rate), lambda d: rng.standard_normal((n, d), dtype=np.float32)),
+        "kNoProduct": (Laplacian, lambda d: rng.standard_normal((n, d), dtype=np.float32)),
+        "kInteger": (lambda rate: Gaussian(gamma=1e-4 * rate), lambda d: rng.integers(0, 256, (n, d)).astype("f")),
+        "kPerValue": (
+            lambda rate: Gaussian(gamma=rate),
+            lambda d: sp.random_array((n, d), density=0.05, format="csr", dtype=np.float32, rng=rng),
+        ),
+    }
+    for name, (kernel, data) in samples.items():
+        times = []
+        for d in widths:
+            k, out = kernel(1 / d), np.empty((n, n), dtype=np.float32)
+            pairs = k.bind(k.samples(data(d)), k.samples(data(d)))
+            pairs.block(slice(0, 10), slice(0, n))  # which packs the columns
+            times.append(1e9 * seconds(lambda p=pairs, out=out: p.fill(out, slice(0, n), slice(0, n))) / n**2)  # type: ignore[misc]
+        each, rest = np.polyfit(widths, times, 1)
+        print(f"{name}: {each:.4f} ns for a coordinate, {rest:.2f} for the rest; {np.round(times, 2)} of {widths}")
 
 
 def products() -> None:
@@ -123,5 +148,5 @@ def linear() -> None:
 
 
 if __name__ == "__main__":
-    for measure in (pairs, products, eigenpairs, linear, steps, newton):
+    for measure in (entries, pairs, products, eigenpairs, linear, steps, newton):
         measure()

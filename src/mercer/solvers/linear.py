@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from mercer import _native, costs
 from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import Certificate, PrimalSolution, Solution
-from mercer.solvers.operator import Operator, factor_of
+from mercer.solvers.operator import Operator
 from mercer.solvers.smo import SolverInterrupted, contradicted
 
 
@@ -101,7 +101,7 @@ class LinearSolver:
 
         A start is not made use of.
         """
-        X = factor_of(K)
+        X = K.factor
         if X is None:
             raise ValueError("LinearSolver needs features, as mercer.solvers.Factored(X) has them, not a matrix alone")
         rows, columns = X.shape

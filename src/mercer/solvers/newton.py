@@ -28,7 +28,7 @@ from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Witness
 from mercer.solvers.convexity import by_construction, of_columns, refuted
 from mercer.solvers.landmarks import choose_evenly, span
 from mercer.solvers.lapack import NotPositiveDefiniteError, factorize
-from mercer.solvers.operator import Operator, Positions, factor_of, product
+from mercer.solvers.operator import Operator, Positions, product
 from mercer.solvers.smo import Progress, SolverInterrupted
 
 #: The direction in which the coefficients are led.
@@ -121,7 +121,7 @@ class Iterate:
     @remembered
     def root(self) -> Vector:
         """Z of which Z Z' is about K: its own factor, or what landmarks span."""
-        own = factor_of(self.K)
+        own = self.K.factor
         if own is not None:
             return np.asarray(own)
         n, outputs = len(self.K), self.likelihood.outputs

@@ -35,6 +35,10 @@ class Operator(Protocol):
     budget: int
 
     @property
+    def factor(self) -> Any:
+        """Z with K = Z Z', if it has one, else None."""
+
+    @property
     def kernel(self) -> Kernel:
         """What the samples are compared by; its validity is what is known of the matrix beforehand."""
 
@@ -153,6 +157,10 @@ class View:
         self.budget = K.budget
 
     @property
+    def factor(self) -> Any:
+        return None
+
+    @property
     def kernel(self) -> Kernel:
         return self.inner.kernel
 
@@ -203,15 +211,6 @@ class View:
     def over(self, K: Operator) -> Operator:
         """What stands for ``inner`` in another precision or order: that itself, where a view of it gains nothing."""
         return self if K is self.inner else K
-
-
-def factor_of(K: Operator) -> Any:
-    """Z with K = Z Z', if the operator has it; else None.
-
-    >>> factor_of(Linear().gram([[1.0]])) is None, factor_of(Factored(np.eye(1)))
-    (True, array([[1.]]))
-    """
-    return getattr(K, "factor", None)
 
 
 def product(K: Operator, V: Vector) -> Vector:

@@ -12,7 +12,7 @@ import numpy as np
 from mercer import costs
 from mercer.problem import Vector
 from mercer.remembered import remembered
-from mercer.solvers.operator import Operator, Positions, factor_of, product
+from mercer.solvers.operator import Operator, Positions, product
 
 
 class Stage:
@@ -52,7 +52,7 @@ class Stage:
 
     def learned(self, a: Vector) -> ByCoefficients | ByWeights:
         """The function of these coefficients, to be learned in batches."""
-        Z = factor_of(self.source)
+        Z = self.source.factor
         return ByCoefficients(self.matrix, a) if Z is None else ByWeights(Z, a)
 
 
