@@ -4,6 +4,7 @@ import argparse
 
 from benchmarks import (
     additive,
+    composition,
     decompose,
     graphs,
     kernels,
@@ -22,6 +23,7 @@ from benchmarks.measure import save
 #: Tables of rows that are measured one after the other.
 TABLES = {
     "additive": additive,
+    "composition": composition,
     "decompose": decompose,
     "kernels": kernels,
     "neighbors": neighbors,

@@ -12,6 +12,7 @@ void bind_threads(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_gram(nanobind::module_& m);
+void bind_composition(nanobind::module_& m);
 void bind_solvers(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_perceptron(nanobind::module_& m);

@@ -1,4 +1,5 @@
 #include "bind/bind.hpp"
+#include "bind/functions.hpp"
 #include "bind/matrices.hpp"
 #include "bind/rows.hpp"
 
@@ -8,8 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -18,51 +19,16 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using mercer::Index;
 using mercer::python::BoundMatrices;
+using mercer::python::positions;
+using mercer::python::PythonPairs;
 
 namespace {
 
-using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using mercer::python::Positions;
 using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// The memory of an order of so many rows at the most, checked.
-const Index* checked(const Positions& order, Index rows) {
-    for (std::size_t i = 0; i < order.shape(0); ++i)
-        if (order.data()[i] < 0 || order.data()[i] >= rows) throw std::invalid_argument("an order of other samples");
-    return order.data();
-}
 
 // A matrix whose blocks come from Python: an object with between(rows, columns), which gives one with
 // fill(out, rows, columns).
-nb::object positions(const std::vector<Index>& index) {
-    return nb::cast(nb::ndarray<nb::numpy, const Index>(index.data(), {index.size()}), nb::rv_policy::copy);
-}
-
-class PythonPairs final : public mercer::Pairs<double> {
-  public:
-    PythonPairs(nb::object pairs, Index rows, Index columns)
-        : pairs_(std::move(pairs)), rows_(rows), columns_(columns) {}
-    ~PythonPairs() override {
-        nb::gil_scoped_acquire gil;
-        pairs_.reset();
-    }
-    void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, double* out,
-              Index stride) const override {
-        nb::gil_scoped_acquire gil;
-        std::vector<Index> which(static_cast<std::size_t>(rows));
-        for (Index r = 0; r < rows; ++r) which[std::size_t(r)] = index ? index[r] : first_row + r;
-        nb::ndarray<nb::numpy, double, nb::ndim<2>> block(
-            out, {std::size_t(rows), std::size_t(last_column - first_column)}, nb::handle(), {stride, 1});
-        pairs_.attr("fill")(nb::cast(block, nb::rv_policy::reference), positions(which),
-                            nb::slice(nb::int_(first_column), nb::int_(last_column), nb::none()));
-    }
-    void fill_symmetric(double* out, Index stride) const override { fill(nullptr, 0, rows_, 0, columns_, out, stride); }
-    Index grain() const override { return std::max<Index>(1, columns_); }
-
-  private:
-    nb::object pairs_;
-    Index rows_, columns_;
-};
-
 class PythonGram final : public mercer::Gram<double> {
   public:
     PythonGram(nb::object gram, Values diagonal) : gram_(std::move(gram)), diagonal_(std::move(diagonal)) {}
@@ -77,8 +43,8 @@ class PythonGram final : public mercer::Gram<double> {
     std::unique_ptr<mercer::Pairs<double>> between(const std::vector<Index>& rows,
                                                    const std::vector<Index>& columns) const override {
         nb::gil_scoped_acquire gil;
-        return std::make_unique<PythonPairs>(gram_.attr("between")(positions(rows), positions(columns)),
-                                             Index(rows.size()), Index(columns.size()));
+        return std::make_unique<PythonPairs<double>>(gram_.attr("between")(positions(rows), positions(columns)),
+                                                     Index(rows.size()), Index(columns.size()));
     }
     const mercer::Pairs<double>& all() const override {
         nb::gil_scoped_acquire gil;
@@ -100,14 +66,27 @@ class PythonGram final : public mercer::Gram<double> {
     mutable std::unique_ptr<mercer::Pairs<double>> all_;
 };
 
+template <class T> using Dense = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
+template <class T> Dense<T> dense(const mercer::Gram<T>& gram) {
+    const auto n = std::size_t(gram.size());
+    auto* values = new std::vector<T>(n * n);
+    nb::capsule owner(values, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    {
+        nb::gil_scoped_release release;
+        gram.all().fill_symmetric(values->data(), gram.size());
+    }
+    return Dense<T>(values->data(), {n, n}, owner);
+}
+
 // Rows in one precision, in the order of the matrix; False if it is not there in that precision, or in use.
 template <class T> void bind_rows(nb::class_<BoundMatrices>& matrices) {
     using Block = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
     matrices.def(
         "rows",
         [](const BoundMatrices& held, Positions index, std::size_t budget, Block out) {
+            if (!held.same_bits) return false;
             const Index n = held.matrices.exact->size();
-            checked(index, n);
+            mercer::python::checked(index, n);
             if (out.shape(0) != index.shape(0) || Index(out.shape(1)) != n)
                 throw std::invalid_argument("expected one row of the matrix's width per position");
             const std::vector<Index> rows(index.data(), index.data() + index.shape(0));
@@ -126,7 +105,8 @@ template <class S> void bind_matrices(nb::module_& m) {
             auto held = std::make_unique<BoundMatrices>();
             held->owner = nb::make_tuple(rows.owner, order);
             auto source = rows.source;
-            if (order) source.order = checked(*order, source.rows), source.rows = Index(order->shape(0));
+            if (order)
+                source.order = mercer::python::checked(*order, source.rows), source.rows = Index(order->shape(0));
             frame.grid = mercer::useful_grid<double>(source, source, formula, frame);
             mercer::Frame exact = frame;
             if (formula.pair != mercer::Pair::squared_distance) exact.shift = nullptr; // nothing is lost without
@@ -139,20 +119,22 @@ template <class S> void bind_matrices(nb::module_& m) {
             return held.release();
         },
         "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a, "lost"_a, "budget"_a, "order"_a.none());
+    // In single precision, too, if `largest` of the entries, or a bound on them, is finite.
     m.def(
         "stored_matrices",
-        [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix, std::optional<Positions> order) {
+        [](nb::ndarray<const S, nb::ndim<2>, nb::device::cpu> matrix, std::optional<Positions> order, double largest) {
             if (matrix.shape(0) != matrix.shape(1)) throw std::invalid_argument("the matrix must be square");
             auto held = std::make_unique<BoundMatrices>();
             held->owner = nb::cast(matrix);
-            std::vector<Index> places(matrix.shape(0));
-            std::iota(places.begin(), places.end(), Index(0));
-            if (order) places.assign(checked(*order, Index(places.size())), order->data() + order->shape(0));
+            const std::vector<Index> places = mercer::python::places(order, Index(matrix.shape(0)));
+            if (std::isfinite(largest))
+                held->matrices.single =
+                    mercer::given_gram<float>(matrix.data(), places, matrix.stride(0), matrix.stride(1), largest);
             held->matrices.exact =
-                mercer::stored_gram(matrix.data(), std::move(places), matrix.stride(0), matrix.stride(1));
+                mercer::given_gram<double>(matrix.data(), places, matrix.stride(0), matrix.stride(1));
             return held.release();
         },
-        "matrix"_a.noconvert(), "order"_a.none());
+        "matrix"_a.noconvert(), "order"_a.none(), "largest"_a = std::numeric_limits<double>::infinity());
 }
 
 } // namespace
@@ -165,8 +147,18 @@ void bind_gram(nb::module_& m) {
             "lasting", [](const BoundMatrices& held) { return held.matrices.memory.lasting; },
             [](BoundMatrices& held, bool lasting) { held.matrices.memory.lasting = lasting; })
         .def_prop_ro("computed", [](const BoundMatrices& held) { return Index(held.matrices.memory.computed); })
-        .def_prop_ro("kept_bytes", [](const BoundMatrices& held) {
-            return held.matrices.memory.bytes<float>() + held.matrices.memory.bytes<double>();
+        .def_prop_ro("kept_bytes",
+                     [](const BoundMatrices& held) {
+                         return held.matrices.memory.bytes<float>() + held.matrices.memory.bytes<double>();
+                     })
+        // What a solver would read, written out: in double precision, and in single precision or None.
+        .def_prop_ro(
+            "error",
+            [](const BoundMatrices& held) { return held.matrices.single ? held.matrices.single->error() : 0.0; })
+        .def("dense", [](const BoundMatrices& held) { return dense(*held.matrices.exact); })
+        .def("dense_single", [](const BoundMatrices& held) -> std::optional<Dense<float>> {
+            if (!held.matrices.single) return std::nullopt;
+            return dense(*held.matrices.single);
         });
     bind_rows<float>(matrices);
     bind_rows<double>(matrices);

@@ -1,6 +1,7 @@
 #include "bind/bind.hpp"
 #include "bind/pairs.hpp"
 #include "bind/rows.hpp"
+#include "bind/steps.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
 #include "neighbors/nearest.hpp"
@@ -27,7 +28,6 @@ namespace {
 template <class T> using Dense = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class W> using Weights = nb::ndarray<const W, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using mercer::python::Out;
 using mercer::python::Positions;
 using mercer::python::Rows;
@@ -53,13 +53,16 @@ template <class T> Rows<T> sparse_rows(Values<T> values, Indices indices, Positi
     return r;
 }
 
-template <class T> class Bound {
-  public:
+using mercer::python::BoundPairs;
+using mercer::python::Weights;
+
+// A formula's pairs; the columns, packed once, may be bound to other rows.
+template <class T> struct Bound : BoundPairs<T> {
     Bound(Rows<T> x, Rows<T> z, const mercer::Formula& formula, std::optional<Values<double>> shift,
           std::optional<Values<double>> scale, std::optional<std::pair<double, double>> grid)
-        : x_(std::move(x)), z_(std::move(z)) {
-        const auto d = std::size_t(x_.source.columns);
-        if (z_.source.columns != x_.source.columns) throw std::invalid_argument("rows of different lengths");
+        : BoundPairs<T>{nullptr, x.source.rows, z.source.rows, x.owner, z.owner}, width(x.source.columns) {
+        const auto d = std::size_t(width);
+        if (z.source.columns != width) throw std::invalid_argument("rows of different lengths");
         if ((shift && shift->shape(0) != d) || (scale && scale->shape(0) != d))
             throw std::invalid_argument("shift and scale need one entry per column");
         mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
@@ -67,55 +70,50 @@ template <class T> class Bound {
         if (grid)
             frame.grid = {grid->first, grid->second};
         else
-            frame.grid = mercer::useful_grid<T>(x_.source, z_.source, formula, frame);
-        pairs_ = mercer::bind(x_.source, z_.source, formula, frame);
+            frame.grid = mercer::useful_grid<T>(x.source, z.source, formula, frame);
+        this->pairs = mercer::bind(x.source, z.source, formula, frame);
     }
-    // The columns of another, packed once, against other rows.
-    Bound(Rows<T> x, const Bound& other) : x_(std::move(x)), z_(other.z_) {
-        if (z_.source.columns != x_.source.columns) throw std::invalid_argument("rows of different lengths");
+    Bound(Rows<T> x, const Bound& other)
+        : BoundPairs<T>{nullptr, x.source.rows, other.columns, x.owner, other.column_owner}, width(other.width) {
+        if (x.source.columns != width) throw std::invalid_argument("rows of different lengths");
         nb::gil_scoped_release release;
-        pairs_ = other.pairs_->with_rows(x_.source);
+        this->pairs = other.pairs->with_rows(x.source);
     }
-    bool empty() const { return !pairs_; }
-    template <class W> void product(Weights<W> weights, Positions starts,
-                                    nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) const {
-        const Index rows = x_.source.rows, columns = z_.source.rows, outputs = Index(weights.shape(1));
-        if (Index(weights.shape(0)) != columns || Index(out.shape(0)) != rows || out.shape(1) != starts.shape(0) ||
-            Index(out.shape(2)) != outputs)
-            throw std::invalid_argument("weights need a row per column, out one entry per row, segment and output");
-        const std::vector<Index> first(starts.data(), starts.data() + starts.shape(0));
-        nb::gil_scoped_release release;
-        mercer::product(*pairs_, rows, columns, weights.data(), outputs, first, out.data());
-    }
-    template <class W> void
-    symmetric_product(Weights<W> weights, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) const {
-        const Index n = z_.source.rows, outputs = Index(weights.shape(1));
-        if (Index(weights.shape(0)) != n || Index(out.shape(0)) != n || Index(out.shape(1)) != outputs)
-            throw std::invalid_argument("weights need a row per column, and out just as many entries");
-        nb::gil_scoped_release release;
-        mercer::symmetric_product(*pairs_, n, weights.data(), outputs, out.data());
-    }
-    // The nearest columns of every row; see neighbors/nearest.hpp.
-    void nearest(T scale, Values<T> offset, nb::ndarray<Index, nb::ndim<2>, nb::c_contig, nb::device::cpu> index,
-                 nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu> value) const {
-        const Index rows = x_.source.rows, columns = z_.source.rows, k = Index(index.shape(1));
-        if (Index(offset.shape(0)) != columns || Index(index.shape(0)) != rows || Index(value.shape(0)) != rows ||
-            Index(value.shape(1)) != k || k > columns)
-            throw std::invalid_argument("offset needs an entry per column, index and value k <= columns per row");
-        nb::gil_scoped_release release;
-        mercer::nearest(*pairs_, rows, columns, scale, offset.data(), k, index.data(), value.data());
-    }
-    void fill(std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) const {
-        mercer::python::fill(*pairs_, x_.source.rows, z_.source.rows, index, first_row, first_column, out);
-    }
-    void fill_symmetric(Out<T> out) const { mercer::python::fill_symmetric(*pairs_, z_.source.rows, out); }
-
-  private:
-    Rows<T> x_, z_;
-    std::unique_ptr<mercer::Pairs<T>> pairs_;
+    Index width;
 };
 
-template <class T> void bind_pairs(nb::module_& m, const char* rows, const char* pairs) {
+template <class T, class W> void product(const BoundPairs<T>& self, Weights<W> weights, Positions starts,
+                                         nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> out) {
+    const Index outputs = Index(weights.shape(1));
+    if (Index(weights.shape(0)) != self.columns || Index(out.shape(0)) != self.rows ||
+        out.shape(1) != starts.shape(0) || Index(out.shape(2)) != outputs)
+        throw std::invalid_argument("weights need a row per column, out one entry per row, segment and output");
+    const std::vector<Index> first(starts.data(), starts.data() + starts.shape(0));
+    nb::gil_scoped_release release;
+    mercer::product(*self.pairs, self.rows, self.columns, weights.data(), outputs, first, out.data());
+}
+template <class T, class W>
+void symmetric_product(const BoundPairs<T>& self, Weights<W> weights,
+                       nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+    const Index n = self.columns, outputs = Index(weights.shape(1));
+    if (self.rows != n || Index(weights.shape(0)) != n || Index(out.shape(0)) != n || Index(out.shape(1)) != outputs)
+        throw std::invalid_argument("weights need a row per column, and out just as many entries");
+    nb::gil_scoped_release release;
+    mercer::symmetric_product(*self.pairs, n, weights.data(), outputs, out.data());
+}
+// The nearest columns of every row; see neighbors/nearest.hpp.
+template <class T> void nearest(const BoundPairs<T>& self, T scale, Values<T> offset,
+                                nb::ndarray<Index, nb::ndim<2>, nb::c_contig, nb::device::cpu> index,
+                                nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu> value) {
+    const Index k = Index(index.shape(1));
+    if (Index(offset.shape(0)) != self.columns || Index(index.shape(0)) != self.rows ||
+        Index(value.shape(0)) != self.rows || Index(value.shape(1)) != k || k > self.columns)
+        throw std::invalid_argument("offset needs an entry per column, index and value k <= columns per row");
+    nb::gil_scoped_release release;
+    mercer::nearest(*self.pairs, self.rows, self.columns, scale, offset.data(), k, index.data(), value.data());
+}
+
+template <class T> void bind_pairs(nb::module_& m, const char* rows, const char* pairs, const char* formula_pairs) {
     nb::class_<Rows<T>>(m, rows);
     m.def("dense_rows", &dense_rows<T>, "array"_a.noconvert());
     m.def("sparse_rows", &sparse_rows<T>, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
@@ -133,29 +131,38 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
             mercer::squares(rows.source, frame, out.data());
         },
         "rows"_a, "out"_a.noconvert(), "shift"_a.none() = nb::none(), "scale"_a.none() = nb::none());
-    nb::class_<Bound<T>> bound(m, pairs);
-    bound.def("fill", &Bound<T>::fill, "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
-        .def("fill_symmetric", &Bound<T>::fill_symmetric, "out"_a.noconvert())
-        .def("product", &Bound<T>::template product<T>, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
-        .def("symmetric_product", &Bound<T>::template symmetric_product<T>, "weights"_a.noconvert(),
-             "out"_a.noconvert())
-        .def("nearest", &Bound<T>::nearest, "scale"_a, "offset"_a.noconvert(), "index"_a.noconvert(),
-             "value"_a.noconvert())
-        // None where binding anew costs as little.
+    using Matrix = BoundPairs<T>;
+    nb::class_<Matrix> matrix(m, pairs);
+    matrix
+        .def(
+            "fill",
+            [](const Matrix& self, std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) {
+                mercer::python::fill(*self.pairs, self.rows, self.columns, index, first_row, first_column, out);
+            },
+            "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
+        .def(
+            "fill_symmetric",
+            [](const Matrix& self, Out<T> out) {
+                if (self.rows != self.columns) throw std::invalid_argument("rows and columns are not the same samples");
+                mercer::python::fill_symmetric(*self.pairs, self.columns, out);
+            },
+            "out"_a.noconvert())
+        .def("product", &product<T, T>, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
+        .def("symmetric_product", &symmetric_product<T, T>, "weights"_a.noconvert(), "out"_a.noconvert())
+        .def("nearest", &nearest<T>, "scale"_a, "offset"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert());
+    if constexpr (!std::is_same_v<T, double>)
+        matrix.def("product", &product<T, double>, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
+            .def("symmetric_product", &symmetric_product<T, double>, "weights"_a.noconvert(), "out"_a.noconvert());
+    // None where binding anew costs as little.
+    nb::class_<Bound<T>, Matrix>(m, formula_pairs)
         .def(
             "with_rows",
             [](const Bound<T>& self, const Rows<T>& x) -> std::optional<Bound<T>*> {
                 auto other = std::make_unique<Bound<T>>(x, self);
-                if (other->empty()) return std::nullopt;
+                if (!other->pairs) return std::nullopt;
                 return other.release();
             },
             "x"_a, nb::rv_policy::take_ownership);
-    if constexpr (!std::is_same_v<T, double>)
-        bound
-            .def("product", &Bound<T>::template product<double>, "weights"_a.noconvert(), "starts"_a,
-                 "out"_a.noconvert())
-            .def("symmetric_product", &Bound<T>::template symmetric_product<double>, "weights"_a.noconvert(),
-                 "out"_a.noconvert());
     m.def(
         "bind",
         [](const Rows<T>& x, const Rows<T>& z, const mercer::Formula& f, std::optional<Values<double>> shift,
@@ -199,18 +206,23 @@ void bind_kernels(nb::module_& m) {
         .value("series", mercer::Op::series)
         .value("decay", mercer::Op::decay)
         .value("is_zero", mercer::Op::is_zero);
-    using StepTuple = std::tuple<mercer::Op, double, double, std::vector<double>>;
+    nb::class_<mercer::Reduction>(m, "Reduction")
+        .def_ro("product", &mercer::Reduction::product)
+        .def_ro("distance", &mercer::Reduction::distance)
+        .def_ro("power", &mercer::Reduction::power)
+        .def_ro("movable", &mercer::Reduction::movable)
+        .def_ro("relative", &mercer::Reduction::relative);
+    m.def("reduction", [](mercer::Pair pair) { return mercer::reduction(pair); }, "pair"_a);
+    using mercer::python::StepTuple;
     nb::class_<mercer::Formula>(m, "Formula")
         .def(
             "__init__",
             [](mercer::Formula* self, mercer::Pair pair, const std::vector<StepTuple>& steps, double rate) {
-                std::vector<mercer::Step> list;
-                for (const auto& [op, a, b, c] : steps) list.push_back({op, a, b, c});
-                new (self) mercer::Formula{pair, std::move(list), rate};
+                new (self) mercer::Formula{pair, mercer::python::steps_of(steps), rate};
             },
             "pair"_a, "steps"_a, "rate"_a);
-    bind_pairs<float>(m, "RowsF32", "PairsF32");
-    bind_pairs<double>(m, "RowsF64", "PairsF64");
+    bind_pairs<float>(m, "RowsF32", "PairsF32", "FormulaPairsF32");
+    bind_pairs<double>(m, "RowsF64", "PairsF64", "FormulaPairsF64");
     m.def("instruction_set", [] { return std::string(mercer::instruction_set().name); });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;

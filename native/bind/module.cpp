@@ -5,6 +5,7 @@ NB_MODULE(_native, m) {
     bind_memory(m);
     bind_kernels(m);
     bind_gram(m);
+    bind_composition(m);
     bind_solvers(m);
     bind_linear(m);
     bind_perceptron(m);

@@ -21,19 +21,8 @@ void diagonal(const BoundObjects<T>& self, nb::ndarray<double, nb::ndim<1>, nb::
 }
 
 template <class T> void bind_pairs(nb::module_& m, const char* name) {
-    using Objects = BoundObjects<T>;
-    using mercer::python::Out;
-    nb::class_<Objects>(m, name)
-        .def(
-            "fill",
-            [](const Objects& self, std::optional<mercer::python::Positions> index, mercer::Index first_row,
-               mercer::Index first_column,
-               Out<T> out) { mercer::python::fill<T>(self, index, first_row, first_column, out); },
-            "index"_a.none(), "first_row"_a, "first_column"_a, "out"_a.noconvert())
-        .def(
-            "fill_symmetric", [](const Objects& self, Out<T> out) { mercer::python::fill_symmetric<T>(self, out); },
-            "out"_a.noconvert())
-        .def("diagonal", &diagonal<T>, "out"_a.noconvert());
+    nb::class_<BoundObjects<T>, mercer::python::BoundPairs<T>>(m, name).def("diagonal", &diagonal<T>,
+                                                                            "out"_a.noconvert());
 }
 
 } // namespace

@@ -41,21 +41,14 @@ template <class T> void fill_symmetric(const Pairs<T>& pairs, Index n, const Out
     pairs.fill_symmetric(out.data(), out.stride(0));
 }
 
+template <class W> using Weights =
+    nanobind::ndarray<const W, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+
 // A matrix of pairs together with the Python objects that own what it reads.
 template <class T> struct BoundPairs {
     std::shared_ptr<const Pairs<T>> pairs;
     Index rows = 0, columns = 0;
     nanobind::object row_owner = nanobind::none(), column_owner = nanobind::none();
 };
-
-template <class T>
-void fill(const BoundPairs<T>& bound, std::optional<Positions> index, Index first_row, Index first_column, Out<T> out) {
-    fill(*bound.pairs, bound.rows, bound.columns, index, first_row, first_column, out);
-}
-
-template <class T> void fill_symmetric(const BoundPairs<T>& bound, Out<T> out) {
-    if (bound.rows != bound.columns) throw std::invalid_argument("rows and columns are not the same samples");
-    fill_symmetric(*bound.pairs, bound.columns, out);
-}
 
 } // namespace mercer::python

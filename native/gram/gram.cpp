@@ -73,6 +73,10 @@ template <class T, class S> class SelectedPairs final : public Pairs<T> {
                 const typename Pairs<T>::Visit& visit, const Ready* ready) const override {
         pairs_->stream(index, rows, first_column, last_column, visit, ready);
     }
+    void write(const Index* index, Index rows, Index first_column, Index last_column, T* out, Index stride,
+               const Ready* ready) const override {
+        pairs_->write(index, rows, first_column, last_column, out, stride, ready);
+    }
     Index grain() const override { return pairs_->grain(); }
     Index height(Index columns) const override { return pairs_->height(columns); }
     bool narrow() const override { return pairs_->narrow(); }
@@ -117,28 +121,13 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     double cost() const override { return cost_; }
     // From blocks around it, so that it is the matrix's own to the last bit. The distance of a sample to itself is 0.
     double diagonal(Index i) const override {
-        if (distance()) {
+        if (reduction(formula_.pair).distance) {
             T value = 0;
             const Step* step = formula_.steps.data();
             instruction_set().of<T>().apply(step, step + formula_.steps.size(), &value, 1);
             return value;
         }
-        std::call_once(diagonal_once_, [&] {
-            constexpr Index kBlock = 24;
-            diagonal_.resize(static_cast<std::size_t>(size()));
-            const Pairs<T>& pairs = all();
-            parallel((size() + kBlock - 1) / kBlock, [&](long t) {
-                const Index first = t * kBlock, last = std::min(size(), first + kBlock);
-                std::vector<Index> rows(static_cast<std::size_t>(last - first));
-                std::iota(rows.begin(), rows.end(), first);
-                pairs.stream(rows.data(), last - first, first, last,
-                             [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
-                                 for (Index k = r; k < r + count; ++k)
-                                     if (first + k >= j0 && first + k < j1)
-                                         diagonal_[std::size_t(first + k)] = block[(k - r) * stride + first + k - j0];
-                             });
-            });
-        });
+        std::call_once(diagonal_once_, [&] { diagonal_ = diagonal_of(all(), size()); });
         return diagonal_[std::size_t(i)];
     }
     // Sums over sparse rows run in double precision; only the result is rounded.
@@ -154,15 +143,9 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         double width = double(source_.columns);
         if (source_.sparse() && source_.rows > 0)
             width = std::min(width, 30.0 * double(source_.stored()) / double(source_.rows));
-        const bool plain = formula_.pair == Pair::dot || formula_.pair == Pair::squared_distance ||
-                           formula_.pair == Pair::squared_direct;
         const double single = sizeof(T) / 4.0;
-        const double each = form_ == Form::number ? single * (plain ? 0.021 : 0.084) : 0.006 * bytes_of<T>(form_);
-        return each * width + single * 0.7;
-    }
-    bool distance() const {
-        return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct ||
-               formula_.pair == Pair::l1 || formula_.pair == Pair::linf || formula_.pair == Pair::chi2_distance;
+        const double number = single * reduction(formula_.pair).cost;
+        return (form_ == Form::number ? number : 0.006 * double(bytes_of<T>(form_))) * width + single * 0.7;
     }
     Source<S> source_;
     Formula formula_;
@@ -178,72 +161,32 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     mutable std::unique_ptr<Pairs<T>> all_;
 };
 
-template <class S> class StoredPairs final : public Pairs<double> {
-  public:
-    StoredPairs(const S* data, Index row_stride, Index column_stride, std::vector<Index> rows,
-                std::vector<Index> columns)
-        : data_(data), row_stride_(row_stride), column_stride_(column_stride), rows_(std::move(rows)),
-          columns_(std::move(columns)) {}
-    void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, double* out,
-              Index stride) const override {
-        for (Index r = 0; r < rows; ++r) {
-            const S* row = data_ + rows_[std::size_t(index ? index[r] : first_row + r)] * row_stride_;
-            for (Index j = first_column; j < last_column; ++j)
-                out[r * stride + (j - first_column)] = double(row[columns_[std::size_t(j)] * column_stride_]);
-        }
-    }
-    void fill_symmetric(double* out, Index stride) const override {
-        fill(nullptr, 0, Index(rows_.size()), 0, Index(columns_.size()), out, stride);
-    }
-
-  private:
-    const S* data_;
-    Index row_stride_, column_stride_;
-    std::vector<Index> rows_, columns_;
-};
-
-template <class S> class StoredGram final : public Gram<double> {
-  public:
-    StoredGram(const S* data, std::vector<Index> order, Index row_stride, Index column_stride)
-        : data_(data), order_(std::move(order)), row_stride_(row_stride), column_stride_(column_stride),
-          all_(data, row_stride, column_stride, order_, order_) {}
-    Index size() const override { return Index(order_.size()); }
-    std::unique_ptr<Pairs<double>> between(const std::vector<Index>& rows,
-                                           const std::vector<Index>& columns) const override {
-        return std::make_unique<StoredPairs<S>>(data_, row_stride_, column_stride_, places(rows), places(columns));
-    }
-    const Pairs<double>& all() const override { return all_; }
-    double diagonal(Index i) const override {
-        return double(data_[order_[std::size_t(i)] * (row_stride_ + column_stride_)]);
-    }
-    std::size_t bytes() const override { return 0; }
-    std::size_t bytes_each() const override { return 0; }
-    double cost() const override { return 0.3; }
-    double error() const override { return 0; }
-
-  private:
-    std::vector<Index> places(std::vector<Index> samples) const {
-        for (Index& i : samples) i = order_[std::size_t(i)];
-        return samples;
-    }
-    const S* data_;
-    std::vector<Index> order_;
-    Index row_stride_, column_stride_;
-    StoredPairs<S> all_;
-};
-
 } // namespace
+
+template <class T> std::vector<T> diagonal_of(const Pairs<T>& pairs, Index size) {
+    constexpr Index kBlock = 24;
+    std::vector<T> result(static_cast<std::size_t>(size));
+    parallel((size + kBlock - 1) / kBlock, [&](long t) {
+        const Index first = t * kBlock, last = std::min(size, first + kBlock);
+        std::vector<Index> rows(static_cast<std::size_t>(last - first));
+        std::iota(rows.begin(), rows.end(), first);
+        pairs.stream(rows.data(), last - first, first, last,
+                     [&](Index r, Index count, Index j0, Index j1, const T* block, Index stride) {
+                         for (Index k = r; k < r + count; ++k)
+                             if (first + k >= j0 && first + k < j1)
+                                 result[std::size_t(first + k)] = block[(k - r) * stride + first + k - j0];
+                     });
+    });
+    return result;
+}
+template std::vector<float> diagonal_of(const Pairs<float>&, Index);
+template std::vector<double> diagonal_of(const Pairs<double>&, Index);
 
 template <class T, class S> std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula,
                                                                   const Frame& frame, double error, std::size_t budget,
                                                                   double lost) {
     return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error, budget, lost);
 }
-template <class S> std::unique_ptr<Gram<double>> stored_gram(const S* data, std::vector<Index> order, Index row_stride,
-                                                             Index column_stride) {
-    return std::make_unique<StoredGram<S>>(data, std::move(order), row_stride, column_stride);
-}
-
 template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t,
                                                    double);
 template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t,
@@ -252,7 +195,5 @@ template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formul
                                                     double);
 template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t,
                                                     double);
-template std::unique_ptr<Gram<double>> stored_gram(const float*, std::vector<Index>, Index, Index);
-template std::unique_ptr<Gram<double>> stored_gram(const double*, std::vector<Index>, Index, Index);
 
 } // namespace mercer

@@ -1,6 +1,7 @@
 // The matrix of one set of samples, as the solvers see it: something that yields the pairs between selections.
 #pragma once
 
+#include "kernels/composition.hpp"
 #include "kernels/pairs.hpp"
 
 #include <cstddef>
@@ -38,8 +39,25 @@ template <class T, class S>
 std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error,
                                       std::size_t budget = std::numeric_limits<std::size_t>::max(), double lost = 0);
 
-// A matrix that exists: entry (i, j) at data[order[i] * row_stride + order[j] * column_stride].
-template <class S> std::unique_ptr<Gram<double>> stored_gram(const S* data, std::vector<Index> order, Index row_stride,
-                                                             Index column_stride);
+// A matrix that exists: entry (i, j) at data[order[i] * row_stride + order[j] * column_stride]. In single precision its
+// entries are rounded if they are double; `largest` of them says by how much.
+template <class T, class S> std::unique_ptr<Gram<T>>
+given_gram(const S* data, std::vector<Index> order, Index row_stride, Index column_stride, double largest = 0);
+// Such a matrix as pairs of rows with those of its columns that are named.
+template <class T, class S> std::unique_ptr<Pairs<T>> given_pairs(const S* data, Index row_stride, Index column_stride,
+                                                                  std::vector<Index> rows, std::vector<Index> columns);
+
+// The matrix of samples of which all pairs can be computed, row by row, but no part of them bound anew, such as pairs
+// of objects; sample i is number order[i] of those. `cost` in nanoseconds of an entry.
+template <class T>
+std::unique_ptr<Gram<T>> pairs_gram(std::shared_ptr<const Pairs<T>> pairs, std::vector<Index> order, double cost);
+
+// What a program makes of matrices of the same samples, which must outlive the result. The program's borders are those
+// of all samples, in their order.
+template <class T>
+std::unique_ptr<Gram<T>> composed_gram(std::vector<const Gram<T>*> parts, Program program, Index size, double error);
+
+// The diagonal, from blocks around it.
+template <class T> std::vector<T> diagonal_of(const Pairs<T>& pairs, Index size);
 
 } // namespace mercer

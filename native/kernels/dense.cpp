@@ -131,6 +131,24 @@ template <class T> class DensePairs final : public Pairs<T> {
         }
     }
 
+    // Straight to where it is wanted, which is near.
+    void write(const Index* index, Index rows, Index first_column, Index last_column, T* out, Index stride,
+               const Ready* ready) const override {
+        const Index strip = isa_.strip;
+        for (Index r0 = 0; r0 < rows; r0 += strip) {
+            const Chosen which = {index + r0, 0};
+            const Strip<T>& strip_rows = ready
+                                             ? static_cast<const Strips*>(ready)->strips[std::size_t(r0 / strip)]
+                                             : packing_.rows(x_, which, std::min(strip, rows - r0), scratch<T>().strip);
+            for (Index j0 = first_column; j0 < last_column;) {
+                const Index j1 = std::min(last_column, (j0 / strip + 1) * strip);
+                compute(strip_rows, which, j0 / isa_.nr * isa_.nr, j1,
+                        Target{out + r0 * stride - first_column, stride, j0, j1, true});
+                j0 = j1;
+            }
+        }
+    }
+
     Index grain() const override { return isa_.strip; }
     Index height(Index) const override { return isa_.strip; }
 

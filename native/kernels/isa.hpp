@@ -47,6 +47,16 @@ template <class T> struct IntegerTiles {
     Lists<T> lists;
 };
 
+// Elementwise functions of n entries of a row: see runs.hpp.
+template <class T> struct Runs {
+    void (*add)(std::size_t n, const T* a, T factor, const T* b, T* to); // a + factor b
+    void (*multiply)(std::size_t n, const T* a, const T* b, T* to);
+    void (*multiply_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
+    void (*subtract_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
+    void (*inner_product)(std::size_t n, T u, const T* v, const T* from, T* to);
+    void (*steps)(const Step* step, const Step* end, std::size_t n, const T* from, T* to);
+};
+
 template <class T> struct Isa {
     int mr;    // rows of a tile: a row panel stores coordinate k of mr samples side by side
     int nr;    // columns of a tile: a column panel does the same for nr samples
@@ -70,6 +80,7 @@ template <class T> struct Isa {
     // sum (scale (x - z))^2 by differences; scale may be null.
     T (*direct)(std::ptrdiff_t depth, const T* x, const T* z, const T* scale);
     void (*apply)(const Step* step, const Step* end, T* values, std::size_t n);
+    Runs<T> runs;
     // out[i * out_stride + o] += sum_k block[i * row_stride + k * stride] weights[k * padded + o] for o < padded, which
     // is 1 or a multiple of the numbers W in a vector; one of the strides of the block is 1. Summed in the precision W.
     template <class W> using Multiply = void (*)(std::ptrdiff_t rows, std::ptrdiff_t n, const T* block,

@@ -33,6 +33,11 @@ template <class T> void Pairs<T>::stream(const Index* index, Index rows, Index f
     spare = std::move(memory);
 }
 
+template <class T> void Pairs<T>::write(const Index* index, Index rows, Index first_column, Index last_column, T* out,
+                                        Index stride, const Ready*) const {
+    fill(index, 0, rows, first_column, last_column, out, stride);
+}
+
 template <class T, class S>
 Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame) {
     // Sparse rows are written out to be looked at, and packed, so they must not be too long.

@@ -30,6 +30,10 @@ template <class T> class Pairs {
     virtual void prepare(const Index* index, Index rows, std::unique_ptr<Ready>& ready) const;
     virtual void stream(const Index* index, Index rows, Index first_column, Index last_column, const Visit& visit,
                         const Ready* ready = nullptr) const;
+    // Writes one block, on the calling thread where others would have to be woken: out[r * stride + (j -
+    // first_column)]. `ready`, if not null, is what prepare() has made of these very rows.
+    virtual void write(const Index* index, Index rows, Index first_column, Index last_column, T* out, Index stride,
+                       const Ready* ready) const;
     // The same columns against other rows, whose memory must outlive the result; null where there is nothing to gain
     // over a new bind().
     virtual std::unique_ptr<Pairs<T>> with_rows(const Source<T>&) const { return nullptr; }

@@ -8,6 +8,7 @@
 #include "kernels/isa.hpp"
 #include "kernels/products.hpp"
 #include "kernels/reductions.hpp"
+#include "kernels/runs.hpp"
 #include "kernels/steps.hpp"
 #include "kernels/tiles.hpp"
 
@@ -36,6 +37,7 @@ template <class T> constexpr Isa<T> table() {
                   integer_distances<T>,
                   direct<T>,
                   apply<T>,
+                  runs<T>(),
                   multiply<T, T>,
                   multiply<T, double>};
 }

@@ -204,10 +204,11 @@ template <class S> static void stored() {
             expected.push_back(double(S(1.0 / double(1 + i + j))));
             memory[std::size_t((i * n * 2 + (n - 1 - j)) * 3)] = S(expected.back());
         }
-    check_gram(*stored_gram(memory.data() + (n - 1) * 3, every(n), n * 6, Index(-3)), expected, 0);
+    check_gram(*given_gram<double>(memory.data() + (n - 1) * 3, every(n), n * 6, Index(-3)), expected, 0);
     std::vector<Index> order;
     for (Index i = 0; i < n / 2; ++i) order.push_back((i * 7) % n);
-    check_gram(*stored_gram(memory.data() + (n - 1) * 3, order, n * 6, Index(-3)), ordered(expected, n, order), 0);
+    check_gram(*given_gram<double>(memory.data() + (n - 1) * 3, order, n * 6, Index(-3)), ordered(expected, n, order),
+               0);
 }
 
 // The same columns against other rows: to the last bit what a new bind() gives.

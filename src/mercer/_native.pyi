@@ -52,6 +52,20 @@ class Op(enum.Enum):
 
     is_zero = 9
 
+class Reduction:
+    @property
+    def product(self) -> bool: ...
+    @property
+    def distance(self) -> bool: ...
+    @property
+    def power(self) -> int: ...
+    @property
+    def movable(self) -> bool: ...
+    @property
+    def relative(self) -> bool: ...
+
+def reduction(pair: Pair) -> Reduction: ...
+
 class Formula:
     def __init__(self, pair: Pair, steps: Sequence[tuple[Op, float, float, Sequence[float]]], rate: float) -> None: ...
 
@@ -143,7 +157,9 @@ class PairsF32:
         index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
         value: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
     ) -> None: ...
-    def with_rows(self, x: RowsF32) -> PairsF32 | None: ...
+
+class FormulaPairsF32(PairsF32):
+    def with_rows(self, x: RowsF32) -> FormulaPairsF32 | None: ...
 
 @overload
 def bind(
@@ -153,7 +169,7 @@ def bind(
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     grid: tuple[float, float] | None = None,
-) -> PairsF32: ...
+) -> FormulaPairsF32: ...
 @overload
 def bind(
     x: RowsF64,
@@ -162,7 +178,7 @@ def bind(
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     grid: tuple[float, float] | None = None,
-) -> PairsF64: ...
+) -> FormulaPairsF64: ...
 @overload
 def apply(formula: Formula, values: Annotated[NDArray[numpy.float32], dict(order="C", device="cpu")]) -> None: ...
 @overload
@@ -200,7 +216,9 @@ class PairsF64:
         index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
         value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     ) -> None: ...
-    def with_rows(self, x: RowsF64) -> PairsF64 | None: ...
+
+class FormulaPairsF64(PairsF64):
+    def with_rows(self, x: RowsF64) -> FormulaPairsF64 | None: ...
 
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...
@@ -215,6 +233,10 @@ class Matrices:
     def computed(self) -> int: ...
     @property
     def kept_bytes(self) -> int: ...
+    @property
+    def error(self) -> float: ...
+    def dense(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]: ...
+    def dense_single(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")] | None: ...
     @overload
     def rows(
         self,
@@ -256,15 +278,89 @@ def formula_matrices(
 def stored_matrices(
     matrix: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    largest: float = float("inf"),
 ) -> Matrices: ...
 @overload
 def stored_matrices(
     matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    largest: float = float("inf"),
 ) -> Matrices: ...
 def function_matrices(
     gram: object,
     diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Matrices: ...
+
+class Action(enum.Enum):
+    part = 0
+
+    constant = 1
+
+    add = 2
+
+    multiply = 3
+
+    steps = 4
+
+    multiply_borders = 5
+
+    subtract_borders = 6
+
+    inner_product = 7
+
+class Program:
+    def __init__(
+        self,
+        instructions: Sequence[tuple[Action, int, float, Sequence[tuple[Op, float, float, Sequence[float]]]]],
+        borders: Sequence[
+            tuple[
+                Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+                Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+                Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+            ]
+        ],
+    ) -> None: ...
+
+class Bound:
+    def __init__(self, size: float, error: float) -> None: ...
+    @property
+    def size(self) -> float: ...
+    @property
+    def error(self) -> float: ...
+
+def bound_of(formula: Formula, size: float, moved: float) -> Bound: ...
+def error_of(program: Program, bounds: Sequence[Bound]) -> float: ...
+def compose_f32(parts: list[object], program: Program, rows: int, columns: int) -> PairsF32: ...
+def function_pairs_f32(pairs: object, rows: int, columns: int) -> PairsF32: ...
+def compose_f64(parts: list[object], program: Program, rows: int, columns: int) -> PairsF64: ...
+def function_pairs_f64(pairs: object, rows: int, columns: int) -> PairsF64: ...
+@overload
+def given_pairs_f32(
+    matrix: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> PairsF32: ...
+@overload
+def given_pairs_f32(
+    matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> PairsF32: ...
+@overload
+def given_pairs_f64(
+    matrix: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> PairsF64: ...
+@overload
+def given_pairs_f64(
+    matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> PairsF64: ...
+def compose_matrices(
+    parts: list[object], program: Program, size: int, error: float, exact: Matrices | None = None
+) -> Matrices: ...
+def pairs_matrices(
+    pairs: object,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    cost: float,
 ) -> Matrices: ...
 
 class Status(enum.Enum):
@@ -607,32 +703,12 @@ def string_pairs_f64(x: Strings, z: Strings, rule: Subsequence) -> ObjectPairsF6
 @overload
 def string_pairs_f64(x: Strings, z: Strings, rule: LocalAlignment) -> ObjectPairsF64: ...
 
-class ObjectPairsF32:
-    def fill(
-        self,
-        index: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        first_row: int,
-        first_column: int,
-        out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
-    ) -> None: ...
-    def fill_symmetric(
-        self, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")]
-    ) -> None: ...
+class ObjectPairsF32(PairsF32):
     def diagonal(
         self, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
     ) -> None: ...
 
-class ObjectPairsF64:
-    def fill(
-        self,
-        index: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        first_row: int,
-        first_column: int,
-        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
-    ) -> None: ...
-    def fill_symmetric(
-        self, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")]
-    ) -> None: ...
+class ObjectPairsF64(PairsF64):
     def diagonal(
         self, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
     ) -> None: ...

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.kernels.base import Kernel
 from mercer.kernels.leaf import distance_pair
-from mercer.kernels.native import NativePairs
+from mercer.kernels.native import BoundPairs, NativePairs
 from mercer.kernels.pairs import Pairs, Step, chunks
 from mercer.problem import Vector
 from mercer.remembered import remembered
@@ -37,8 +37,6 @@ from mercer.samples.base import Array
 
 Positions = NDArray[np.int64]
 Op, Pair = _native.Op, _native.Pair
-#: Reductions that are 0 between a sample and itself, and never less. The first two are Euclidean.
-DISTANCES = (Pair.squared_distance, Pair.squared_direct, Pair.l1, Pair.linf, Pair.chi2_distance)
 #: Squared distances of whole numbers are exact in float32 below this.
 EXACT = float(2**24)
 #: The most columns of which the engine's integer products do not overflow.
@@ -68,9 +66,9 @@ def search(kernel: Kernel, samples: Samples) -> Search:
     (array([[2, 0]]), array([[0.01 , 0.666]]))
     """
     pairs = kernel.bind(samples, samples)
-    if not (isinstance(pairs, NativePairs) and pairs.pair in DISTANCES and falls(pairs.steps)):
+    if not (isinstance(pairs, NativePairs) and pairs.reduction.distance and falls(pairs.steps)):
         return ByKernel(kernel, samples)
-    euclidean = pairs.pair in DISTANCES[:2] and isinstance(pairs.z, Vectors)
+    euclidean = pairs.reduction.movable and pairs.reduction.power == 2 and isinstance(pairs.z, Vectors)
     return ByVectors(kernel, samples) if euclidean else ByDistance(kernel, samples)
 
 
@@ -269,7 +267,7 @@ def ranked(pairs: Pairs, scale: float, offset: Vector, k: int) -> tuple[Position
     """The k columns of every row with the smallest scale * k(x, z) + offset; of equal ones the first."""
     index = np.empty((pairs.shape[0], k), dtype=np.int64)
     values = np.empty(index.shape)
-    if isinstance(pairs, NativePairs) and pairs.dtype == np.float64:
+    if isinstance(pairs, BoundPairs) and pairs.dtype == np.float64:
         pairs.bound.nearest(scale, offset, index, values)
         return index, values
     for rows in chunks(pairs.shape[0], pairs.shape[1] * 8):

@@ -240,6 +240,47 @@ _composed = [
         lambda A, B: naive.linear(A, B) - 3 * naive.gaussian(A, B, 2.0),
         signed=True,
     ),
+    Case(
+        "one reduction for several",
+        Gaussian(2) + 0.001 * Linear() + Gaussian(3) * Polynomial(2),
+        lambda A, B: (
+            naive.gaussian(A, B, 2.0)
+            + 0.001 * naive.linear(A, B)
+            + naive.gaussian(A, B, 3.0) * naive.polynomial(A, B, 2)
+        ),
+        signed=True,
+    ),
+    Case(
+        "power of a sum",
+        (Gaussian(2) + 0.5 * Laplacian(0.1) + 1) ** 2,
+        lambda A, B: (naive.gaussian(A, B, 2.0) + 0.5 * naive.laplacian(A, B, 0.1) + 1) ** 2,
+    ),
+    Case(
+        "exp of a sum",
+        exp(0.1 * Linear() - 0.5 * Gaussian(2)),
+        lambda A, B: np.exp(0.1 * naive.linear(A, B) - 0.5 * naive.gaussian(A, B, 2.0)),
+    ),
+    Case(
+        "norms within norms",
+        ((Gaussian(2) * Polynomial(2)).normalized() + Polynomial(3).normalized()).normalized(),
+        lambda A, B: naive.normalized(
+            A,
+            B,
+            lambda C, D: (
+                naive.normalized(C, D, lambda E, F: naive.gaussian(E, F, 2.0) * naive.polynomial(E, F, 2))
+                + naive.normalized(C, D, lambda E, F: naive.polynomial(E, F, 3))
+            ),
+        ),
+        signed=True,
+    ),
+    Case(
+        "with a user's function",
+        Gaussian(2) * Custom(blockwise) + 1,
+        lambda A, B: naive.gaussian(A, B, 2.0) * (naive.linear(A, B) / 2 + 1) + 1,
+        signed=True,
+        expression=False,
+        users=True,
+    ),
     Case("negative", -Linear(), lambda A, B: -naive.linear(A, B), signed=True),
     Case("scaled power", (0.5 * Linear() + 1) ** 3, lambda A, B: (naive.linear(A, B) / 2 + 1) ** 3, signed=True),
     Case("exp of psd", exp(0.1 * Linear()), lambda A, B: np.exp(0.1 * naive.linear(A, B))),

@@ -90,9 +90,9 @@ def _columns_with_gaps(rows):
 MIXED = Gaussian(1.0).on("age") + 2 * Categorical().on("city") * Linear().on("age") + Delta().on(["city"]) ** 2
 #: name: samples to learn from, new ones, and kernels
 KINDS = {
-    "vectors": (*_parts("vectors"), [Gaussian("median") + 0.1 * Linear(), Polynomial(2).normalized()]),
+    "vectors": (*_parts("vectors"), [Gaussian("median") + 0.1 * Linear(), (Polynomial(2) * Gaussian(3)).normalized()]),
     "vectors in single precision": (*_parts("vectors", np.float32), [Gaussian("median").centered()]),
-    "sparse": (*_parts("histograms", sp.csr_array), [Gaussian("median"), Chi2() * Linear()]),
+    "sparse": (*_parts("histograms", sp.csr_array), [Gaussian("median"), Chi2() * Linear() + Gaussian("median")]),
     "histograms": (*_parts("histograms"), [Intersection(), Chi2().normalized()]),
     "codes": (*_parts("codes"), [Categorical(), Delta() + Linear()]),
     "labels": (*_parts("labels"), [Categorical(), 2 * Categorical() ** 2, Delta() + Categorical().on(0)]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from mercer.kernels.pairs import Pairs
 from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+
+if TYPE_CHECKING:
+    from mercer.gram.reduction import Reduction
 
 #: The bytes that a matrix may take, packed samples and rows that are kept, unless another number is given.
 DEFAULT_BUDGET = 256 * 2**20
@@ -215,6 +218,12 @@ class Gram:
                [3., 1.]])
         """
         return self if order is None else Gram(self.kernel, self.samples.take(order), self.budget)
+
+    def reduction(self) -> Reduction:
+        """The squared distances, or whatever the kernel is a function of, stored once for kernels of all widths."""
+        from mercer.gram.reduction import Reduction
+
+        return Reduction(self)
 
     def held(self) -> Gram:
         """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""

@@ -16,10 +16,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._native import Op
+from mercer.kernels import composition
 from mercer.kernels.base import Kernel, Validity, instance, number
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.columns import crossed, end_to_end
-from mercer.kernels.pairs import Combined, FunctionPairs, Pairs, segments, step
+from mercer.kernels.pairs import Pairs, segments, step
 from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.samples.door import opened
@@ -72,7 +73,7 @@ class Constant(Kernel):
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         dtype = np.result_type(x.dtype, z.dtype)
-        return FunctionPairs((len(x), len(z)), dtype, x is z, lambda rows, columns: np.asarray(self.c))
+        return composition.constant(self.c, (len(x), len(z)), dtype, x is z)
 
     def diag_of(self, x: Samples) -> Array:
         return np.full(len(x), self.c)
@@ -127,8 +128,7 @@ class Sum(OfSeveral):
         return next(part for part in (*self.parts, self.parts[0]) if not isinstance(part, Constant)).samples(X)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        first, *others = (part.bind(x, z) for part in self.parts)
-        return first.plus(others)
+        return composition.added([part.bind(x, z) for part in self.parts])
 
     def diag_of(self, x: Samples) -> Array:
         return reduce(np.add, [part.diag_of(x) for part in self.parts])
@@ -176,7 +176,7 @@ class Product(OfSeveral):
         return "psd" if all(part.validity == "psd" for part in self.parts) else "unknown"
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
-        return Combined([part.bind(x, z) for part in self.parts], np.multiply)
+        return composition.multiplied([part.bind(x, z) for part in self.parts])
 
     def diag_of(self, x: Samples) -> Array:
         return reduce(np.multiply, [part.diag_of(x) for part in self.parts])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mercer.kernels.algebra import OfOne, operand
 from mercer.kernels.base import FeaturesError, Kernel, Validity
 from mercer.kernels.collapse import Collapsed
-from mercer.kernels.pairs import Bordered, Pairs
+from mercer.kernels.pairs import Pairs
 from mercer.remembered import remembered
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
@@ -143,7 +143,7 @@ class Centered(OfOne):
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         of_x = self.means(x)
-        return Bordered(self.inner.bind(x, z), of_x, of_x if x is z else self.means(z), np.add, np.subtract)
+        return self.inner.bind(x, z).less(of_x, of_x if x is z else self.means(z))
 
     def diag_of(self, x: Samples) -> Array:
         return np.asarray(self.inner.diag_of(x) - 2 * self.means(x))

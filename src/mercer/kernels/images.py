@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from mercer._native import Op
 from mercer.kernels.base import Kernel, Validity, instance
+from mercer.kernels.composition import added
 from mercer.kernels.histograms import Intersection
 from mercer.kernels.leaf import integer, vectors
-from mercer.kernels.pairs import BLOCK_BYTES, Combined, FunctionPairs, Pairs, Rows, step
+from mercer.kernels.pairs import BLOCK_BYTES, FunctionPairs, Pairs, Rows, step
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array, check_names
 from mercer.samples.sets import Sets, sets_of, sets_or_graphs
@@ -98,7 +99,7 @@ class SpatialPyramid(OfBase):
                 a = Vectors(np.ascontiguousarray(cell))
                 b = a if x is z else Vectors(np.ascontiguousarray(other))
                 terms.append(self.base.bind(a, b).then(step(Op.affine, weight)))
-        return Combined(terms, np.add)
+        return added(terms)
 
     def diag_of(self, x: Samples) -> Array:
         return np.asarray(

@@ -16,11 +16,8 @@ from mercer.kernels.pairs import Pairs, Rows, Step, Whole
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
 
-#: Entries of a kernel matrix in float32 are this close to the truth, relative to the largest, for plain reductions.
-SINGLE = 1e-6
-
-#: Reductions that depend on differences of samples only.
-MOVABLE = (_native.Pair.squared_distance, _native.Pair.squared_direct, _native.Pair.l1, _native.Pair.linf)
+#: Nanoseconds of an entry that the core finds by going through two objects, roughly.
+ENTRY = 1000.0
 
 #: Numbers of a formula beyond this, or below its inverse, are not for float32.
 SINGLE_RANGE = 1e32
@@ -49,6 +46,29 @@ class BoundPairs(Pairs):
 
     def fill_symmetric(self, out: Array) -> None:
         self.bound.fill_symmetric(out)
+
+    def product(self, V: Array) -> Array:
+        """The matrix times V, block by block in the core; of a symmetric one every block is used twice."""
+        dtype = np.result_type(self.dtype, V.dtype)
+        weights = np.ascontiguousarray(V if V.ndim > 1 else V[:, None], dtype=dtype)
+        out = np.empty((self.shape[0], weights.shape[1]))
+        if self.same:
+            self.bound.symmetric_product(weights, out)
+        else:
+            self.bound.product(weights, np.zeros(1, np.int64), out[:, None])
+        return out.reshape(self.shape[0], *V.shape[1:]).astype(dtype, copy=False)
+
+    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
+        out = np.empty((self.shape[0], len(starts), V.shape[1]))
+        self.bound.product(np.ascontiguousarray(V, dtype=np.float64), starts, out)
+        return out
+
+    def native(self, dtype: Any) -> Any:
+        return self.bound if dtype == self.dtype else super().native(dtype)
+
+    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+        """Entries in float64, computed as they are asked for."""
+        return _native.pairs_matrices(self.native(np.dtype(np.float64)), order, ENTRY)
 
 
 class NativePairs(BoundPairs):
@@ -86,53 +106,57 @@ class NativePairs(BoundPairs):
             self._bound = _native.bind(x_rows, z_rows, formula, self.shift(), self.scale)
         return self._bound
 
+    def native(self, dtype: Any) -> Any:
+        if dtype == self.dtype:
+            return self.bound
+        x = self.x.astype(dtype)
+        return NativePairs(
+            x, x if self.same else self.z.astype(dtype), self.pair, self.steps, self.rate, self.scale
+        ).bound
+
     def share(self, other: Pairs) -> None:
         """Takes over the packed columns of another, which must be bound to the same samples by the same kernel."""
         if self._bound is None and isinstance(other, NativePairs) and other.dtype == self.dtype:
             self._bound = other.bound.with_rows(self.x.astype(self.dtype).rows())
 
-    def product(self, V: Array) -> Array:
-        """The matrix times V, block by block in the core; of a symmetric one every block is used twice."""
-        dtype = np.result_type(self.dtype, V.dtype)
-        weights = np.ascontiguousarray(V if V.ndim > 1 else V[:, None], dtype=dtype)
-        out = np.empty((self.shape[0], weights.shape[1]))
-        if self.same:
-            self.bound.symmetric_product(weights, out)
-        else:
-            self.bound.product(weights, np.zeros(1, np.int64), out[:, None])
-        return out.reshape(self.shape[0], *V.shape[1:]).astype(dtype, copy=False)
-
-    def by_segment(self, V: Array, starts: NDArray[np.int64]) -> Array:
-        out = np.empty((self.shape[0], len(starts), V.shape[1]))
-        self.bound.product(np.ascontiguousarray(V, dtype=np.float64), starts, out)
-        return out
-
     def shift(self) -> NDArray[np.float64] | None:
         """The point that squared distances are taken around, so that less of them cancels."""
         return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
 
+    @property
+    def reduction(self) -> _native.Reduction:
+        """What is known of the reduction."""
+        return _native.reduction(self.pair)
+
     def single_shift(self, shift: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """The same where blocks are computed in float32: samples in float64 lose less if they are moved first."""
-        rounded = self.pair in MOVABLE and self.z.dtype == np.float64
+        rounded = self.reduction.movable and self.z.dtype == np.float64
         return self.z.centre() if shift is None and rounded and len(self.z) else shift
 
-    def lost(self, shift: NDArray[np.float64] | None) -> float:
-        """How far from a distance, at most, that of samples is which are rounded to float32 after such a move."""
-        if self.pair not in MOVABLE or self.z.dtype == np.float32:
-            return 0.0
+    def radius(self, shift: NDArray[np.float64] | None) -> float:
+        """How far a sample is from the point, at most."""
         radius = float(np.sqrt(self.z.squares(shift, self.scale).max(initial=0.0)))
-        most = np.sqrt(self.z.width) if self.pair == _native.Pair.l1 else 1.0  # |x|_1 <= sqrt(d) |x|_2
         if isinstance(self.z, SparseVectors):  # which may not be moved, and whose squares are of before they are
             centre = 0.0 if shift is None else shift if self.scale is None else shift * self.scale
             radius += float(np.sqrt(np.square(centre).sum()))  # no BLAS, see machines.training.finite
-        return float(np.finfo(np.float32).eps) * most * radius
+        return radius
+
+    def most(self) -> float:
+        """How many times a Euclidean distance one of this reduction may be: |x|_1 <= sqrt(d) |x|_2."""
+        return float(np.sqrt(self.z.width)) if self.pair == _native.Pair.l1 else 1.0
+
+    def lost(self, shift: NDArray[np.float64] | None) -> float:
+        """How far from a distance, at most, that of samples is which are rounded to float32 after such a move."""
+        if not self.reduction.movable or self.z.dtype == np.float32:
+            return 0.0
+        return float(np.finfo(np.float32).eps) * self.most() * self.radius(shift)
 
     def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
         """In float32, too, where the error of that can be bounded."""
         shift, error, lost = self.shift(), np.inf, 0.0
-        if single and self.fits_single() and np.isfinite(error := single_error(self, 0.0)):
+        if single and self.fits_single() and np.isfinite(error := self.accuracy_at(shift, 0.0).error):
             shift = self.single_shift(shift)
-            lost = single_error(self, self.lost(shift)) - error
+            lost = self.accuracy_at(shift, self.lost(shift)).error - error
         formula = _native.Formula(self.pair, self.steps, self.rate)
         return _native.formula_matrices(self.x.rows(), formula, shift, self.scale, error, lost, packed, order)
 
@@ -140,39 +164,33 @@ class NativePairs(BoundPairs):
         """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""
         return float(self.z.squares().max(initial=0.0)) < 1e30 and within(1e30, self.steps)
 
-    def largest(self) -> float:
-        """A bound on the size of the reduction, before the steps; infinity where none is at hand."""
-        if self.pair == _native.Pair.dot and self.scale is None:
-            return float(self.z.squares().max(initial=0.0))
-        if self.pair == _native.Pair.intersection:
-            return float(self.z.totals().max(initial=0.0))
-        return np.inf
+    def accuracy(self) -> _native.Bound | None:
+        if not self.fits_single():
+            return None
+        shift = self.single_shift(self.shift())
+        return self.accuracy_at(shift, self.lost(shift))
+
+    def accuracy_at(self, shift: NDArray[np.float64] | None, lost: float) -> _native.Bound:
+        """A bound on the entries in float32 of samples moved there, if distances are off by ``lost``."""
+        formula = _native.Formula(self.pair, self.steps, self.rate)
+        return _native.bound_of(formula, self.largest(shift), lost)
+
+    def largest(self, shift: NDArray[np.float64] | None) -> float:
+        """A bound on the size of the reduction of samples moved there, before the steps; infinity if none is known."""
+        kind = self.reduction
+        if kind.product:
+            return float(self.z.squares(None, self.scale).max(initial=0.0))
+        if kind.movable:
+            return (2 * self.most() * self.radius(shift)) ** kind.power
+        if self.pair == _native.Pair.equal:
+            return float(self.z.width) if told_apart(self.z) else np.inf
+        return (2 if kind.distance else 1) * float(self.z.totals().max(initial=0.0))  # of histograms
 
 
-def single_error(pairs: NativePairs, lost: float) -> float:
-    """A bound on the error of an entry in float32 if distances are off by ``lost``; infinity where none is known."""
-    Op, Pair = _native.Op, _native.Pair
-    size = float(pairs.largest())
-    # The reduction: sums of terms of one sign are accurate relatively, dot products relative to the norms.
-    relative = pairs.pair not in (Pair.dot, Pair.squared_distance)
-    error = SINGLE * size
-    for number, (op, a, b, _) in enumerate(pairs.steps):
-        if op == Op.affine:
-            error, size = abs(a) * error, abs(a) * size + abs(b)
-        elif op == Op.integer:
-            with np.errstate(over="ignore"):  # beyond float64 nothing is known
-                error, size = (float(x) for x in (a * np.power(size, a - 1) * error if a else 0.0, np.power(size, a)))
-        elif op == Op.exp and a < 0 and (relative or pairs.rate > 0) and not (number and lost):
-            # D e^-D is below 1/2; squared distances are repaired where they cancel. What is lost before counts with the
-            # steepest slope of exp(-a D), or of exp(-a D^2).
-            squared = pairs.pair in (Pair.squared_distance, Pair.squared_direct)
-            steepest = np.sqrt(2 * abs(a) / np.e) if squared else abs(a)
-            error, size = 2 * SINGLE + float(steepest) * lost, 1.0
-        elif op == Op.tanh:
-            error, size = error + SINGLE, 1.0
-        else:
-            return np.inf
-    return error if np.isfinite(error) else np.inf
+def told_apart(z: Vectors | SparseVectors) -> bool:
+    """Whether numbers that differ do so in float32."""
+    values = z.array.data if isinstance(z, SparseVectors) else z.array
+    return z.dtype == np.float32 or bool((values == values.astype(np.float32)).all())
 
 
 class FeaturePairs(NativePairs):
@@ -201,12 +219,10 @@ class FeaturePairs(NativePairs):
         x = self.x.multiplied(of_x)
         return FeaturePairs(x, x if self.same else self.z.multiplied(of_z))
 
-    def plus(self, others: Sequence[Pairs]) -> Pairs:
-        alike = [other for other in others if isinstance(other, FeaturePairs) and other.same == self.same]
-        if len(alike) < len(others):
-            return super().plus(others)
-        x = self.x.beside([other.x for other in alike])
-        return FeaturePairs(x, x if self.same else self.z.beside([other.z for other in alike]))
+    def beside(self, others: Sequence[FeaturePairs]) -> FeaturePairs:
+        """The sum with others of the same samples: their features side by side."""
+        x = self.x.beside([other.x for other in others])
+        return FeaturePairs(x, x if self.same else self.z.beside([other.z for other in others]))
 
 
 class ObjectPairs(BoundPairs):

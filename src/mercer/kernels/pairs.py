@@ -1,7 +1,8 @@
 """A kernel bound to two sets of samples: the matrix k(x_i, z_j), computed block by block and never stored.
 
 Kernels make these with ``kernel.bind(X, Z)``; Gram matrices and expansions only ever ask them for blocks. Here is what
-all pairs share, what is made of other pairs, and pairs that Python fills; ``mercer.kernels.native`` holds the others.
+all pairs share, given matrices, and pairs that Python fills; ``mercer.kernels.native`` holds those that the core fills,
+``mercer.kernels.composition`` those made of others.
 """
 
 from __future__ import annotations
@@ -109,17 +110,32 @@ class Pairs(ABC):
 
     def then(self, *steps: Step) -> Pairs:
         """The matrix with elementwise steps applied to every entry."""
-        return Stepped(self, steps)
+        from mercer.kernels.composition import composed
 
-    def plus(self, others: Sequence[Pairs]) -> Pairs:
-        """The sum of this matrix and others."""
-        return Combined([self, *others], np.add)
+        return composed(self).then(*steps)
 
     def multiplied(
         self, of_x: NDArray[np.float64], of_z: NDArray[np.float64], diagonal: NDArray[np.float64] | None
     ) -> Pairs:
-        """The matrix with rows and columns multiplied by these numbers; the diagonal, where given, is exact."""
-        return Bordered(self, of_x, of_z, np.multiply, np.multiply, diagonal)
+        """The matrix with rows and columns multiplied by inverse norms; the diagonal, where given, is exact."""
+        from mercer.kernels.composition import composed
+
+        return composed(self).multiplied(of_x, of_z, diagonal)
+
+    def less(self, of_x: NDArray[np.float64], of_z: NDArray[np.float64]) -> Pairs:
+        """The matrix less a number of each row and one of each column."""
+        from mercer.kernels.composition import composed
+
+        return composed(self).less(of_x, of_z)
+
+    def native(self, dtype: Any) -> Any:
+        """The core's pairs of these, in this precision, as a part of others; here Python fills their blocks."""
+        make = _native.function_pairs_f32 if dtype == np.float32 else _native.function_pairs_f64
+        return make(self, *self.shape)
+
+    def accuracy(self) -> _native.Bound | None:
+        """How large the entries are, and how wrong in float32; None where that is not known, or nothing gained."""
+        return None
 
     def block(self, rows: Rows, columns: slice) -> Array:
         """The block at these rows and columns, in a new array."""
@@ -195,81 +211,6 @@ class Pairs(ABC):
         """Whether float32 can hold the values, and gains time; a user's function and a given matrix gain none."""
         return False
 
-    def adjust(
-        self, inner: Pairs, out: Array, rows: Rows, columns: slice, change: Callable[[Array, Rows, slice], None]
-    ) -> None:
-        """Fills from ``inner`` and lets ``change`` edit the result in place, a block of rows at a time."""
-        for within in chunks(len(out), out.shape[1] * out.itemsize):
-            some = part(rows, within)
-            inner.fill(out[within], some, columns)
-            change(out[within], some, columns)
-
-
-class Stepped(Pairs):
-    """Elementwise steps on top of pairs that cannot fuse them."""
-
-    def __init__(self, inner: Pairs, steps: Sequence[Step]) -> None:
-        super().__init__(inner.shape, inner.dtype, inner.same)
-        self.inner, self.dear = inner, inner.dear
-        self.formula = _native.Formula(_native.Pair.dot, list(steps), 0.0)
-
-    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
-        def change(block: Array, _rows: Rows, _columns: slice) -> None:
-            values = np.ascontiguousarray(block)
-            _native.apply(self.formula, values)
-            block[...] = values
-
-        self.adjust(self.inner, out, rows, columns, change)
-
-
-class Combined(Pairs):
-    """The elementwise sum (``np.add``) or product (``np.multiply``) of several."""
-
-    def __init__(self, parts: Sequence[Pairs], combine: np.ufunc) -> None:
-        dtype = np.result_type(*(p.dtype for p in parts))
-        super().__init__(parts[0].shape, dtype, all(p.same for p in parts))
-        self.parts, self.combine, self.dear = parts, combine, any(p.dear for p in parts)
-
-    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
-        def change(block: Array, some: Rows, columns: slice) -> None:
-            for other in self.parts[1:]:
-                self.combine(block, other.block(some, columns), out=block)
-
-        first = self.parts[0]
-        if first.dtype == self.dtype:
-            self.adjust(first, out, rows, columns, change)
-        else:
-            out[...] = first.block(rows, columns)
-            change(out, rows, columns)
-
-
-class Bordered(Pairs):
-    """k(x, z) joined with one number of x and one of z: ``join(numbers of x, numbers of z, block)``, in place."""
-
-    def __init__(
-        self,
-        inner: Pairs,
-        of_x: NDArray[np.float64],
-        of_z: NDArray[np.float64],
-        outer: np.ufunc,
-        join: np.ufunc,
-        diagonal: NDArray[np.float64] | None = None,
-    ) -> None:
-        super().__init__(inner.shape, inner.dtype, inner.same)
-        self.inner, self.of_x, self.of_z, self.outer, self.join = inner, of_x, of_z, outer, join
-        self.dear = inner.dear
-        self.diagonal = diagonal  # the exact values where x and z are the same samples
-
-    def fill(self, out: Array, rows: Rows, columns: slice) -> None:
-        def change(block: Array, some: Rows, columns: slice) -> None:
-            self.join(block, self.outer.outer(self.of_x[some], self.of_z[columns]), out=block, casting="same_kind")
-            if self.diagonal is not None:
-                own = np.arange(some.start, some.stop) if isinstance(some, slice) else some
-                inside = (own >= columns.start) & (own < columns.stop)
-                block[np.flatnonzero(inside), own[inside] - columns.start] = self.diagonal[own[inside]]
-
-        self.adjust(self.inner, out, rows, columns, change)
-
 
 class StoredPairs(Pairs):
     """Entries taken from a matrix that exists already: row i, and column ``columns[j]``."""
@@ -290,8 +231,20 @@ class StoredPairs(Pairs):
         return self.matrix[rows].take(self.columns[columns], axis=1)
 
     def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
-        """Read where it lies."""
-        return _native.stored_matrices(self.matrix if self.whole else self.matrix[:, self.columns], order)
+        """Read where it lies; in float32, too, if that is how it is given."""
+        largest = 0.0 if single and self.dtype == np.float32 else np.inf
+        return _native.stored_matrices(self.matrix if self.whole else self.matrix[:, self.columns], order, largest)
+
+    def native(self, dtype: Any) -> Any:
+        given = _native.given_pairs_f32 if dtype == np.float32 else _native.given_pairs_f64
+        return given(self.matrix, np.ascontiguousarray(self.columns, dtype=np.int64))
+
+    def accuracy(self) -> _native.Bound | None:
+        """Entries in float32 are what they are; of others that precision would take more than it gives."""
+        if self.dtype != np.float32:
+            return None
+        parts = chunks(len(self.matrix), self.matrix.shape[1] * self.matrix.itemsize)
+        return _native.Bound(max((float(np.abs(self.matrix[rows]).max()) for rows in parts), default=0.0), 0.0)
 
     def product(self, V: Array) -> Array:
         """Without a copy if all columns are wanted as they are; in parts, so that Ctrl-C is heard between them."""

@@ -87,6 +87,9 @@ class StringPairs(BoundPairs):
     def bound(self) -> Any:
         return self.make(self.dtype == np.float32)
 
+    def native(self, dtype: Any) -> Any:
+        return self.bound if dtype == self.dtype else self.make(dtype == np.float32)
+
     def diagonal(self) -> Array:
         """k(x_i, z_i) in float64."""
         out = np.empty(self.shape[0])

@@ -1,0 +1,87 @@
+"""Compositions of kernels against their parts: fits per support vector, blocks and predictions; losing rows first.
+
+Of two fits the one with more support vectors computes more rows of the matrix, so seconds are compared per support
+vector. ``scikit-learn`` is its plain fit with the Gaussian kernel, in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sklearn.svm
+
+from benchmarks.measure import Row, best_in_turn, compare, load, with_peak
+from mercer import SVC
+from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
+
+N = 12_000
+BLOCK = 5_000
+SETS = ("letter", "casp_protein", "cpusmall", "spambase", "fashion_mnist")
+
+
+def rows() -> Iterator[Row]:
+    every = [row for name in SETS for row in of_set(name)]
+    yield from sorted(every, key=lambda row: -row.ratio / row.target if np.isfinite(row.ratio) else np.inf)
+
+
+def of_set(name: str) -> Iterator[Row]:
+    file = load(f"{name}.npz")
+    if file is None:
+        yield Row(f"SKIPPED: {name}.npz is not in MERCER_DATA", "", *[np.nan] * 6)
+        return
+    X = np.asarray(file["X"], dtype=np.float64)
+    X = X.reshape(len(X), -1)[:N]
+    X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
+    y = np.asarray(file["y"]).ravel()[: len(X)]
+    y = np.where(y > np.median(y), 1, -1)
+    for dtype in (np.float32, np.float64):
+        yield from fits(f"{name} {np.dtype(dtype).name}", X.astype(dtype), y)
+        yield from blocks(f"{name} {np.dtype(dtype).name}", X.astype(dtype))
+
+
+def fits(name: str, X: Any, y: Any) -> Iterator[Row]:
+    d = X.shape[1]
+    g, cubic = Gaussian(gamma=1 / d), Polynomial(3, gamma=1 / d)
+    yield fit(f"{name}: G + 0.001 L", g + 0.001 * Linear(), [g], X, y, 1.4)
+    yield fit(f"{name}: G * P2", g * Polynomial(2, gamma=1 / d), [g], X, y, 1.5)
+    yield fit(f"{name}: P3.normalized()", cubic.normalized(), [cubic], X, y, 1.4)
+    a, b = (Gaussian(gamma=2 / d).on(half.tolist()) for half in np.array_split(np.arange(d), 2))
+    yield fit(f"{name}: G.on(A) + G.on(B)", a + b, [a, b], X, y, 1.2)
+    ours = SVC(kernel=g + 0.001 * Linear())
+    peer = sklearn.svm.SVC(gamma=1 / d)
+    _, peak = with_peak(lambda: ours.fit(X, y))
+    seconds = best_in_turn([lambda: ours.fit(X, y), lambda: peer.fit(X, y)], 2)
+    yield Row(f"{name}: G + 0.001 L", "scikit-learn, G", *seconds, seconds[0] / seconds[1], 1.0, np.nan, peak)
+
+
+def fit(name: str, kernel: Kernel, parts: list[Kernel], X: Any, y: Any, target: float) -> Row:
+    machines = [SVC(kernel=k) for k in (kernel, *parts)]
+    _, peak = with_peak(lambda: machines[0].fit(X, y))
+    seconds = best_in_turn([lambda m=m: m.fit(X, y) for m in machines], 3)  # type: ignore[misc]
+    each = [s / len(m.support_) for s, m in zip(seconds, machines, strict=True)]
+    return Row(name, "its parts", seconds[0], sum(seconds[1:]), each[0] / sum(each[1:]), target, np.nan, peak)
+
+
+def blocks(name: str, X: Any) -> Iterator[Row]:
+    A, B = X[:BLOCK], X[-BLOCK:]
+    d = X.shape[1]
+    kernels = Gaussian(gamma=1 / d), Laplacian(1 / d)
+    yield compare(
+        f"{name}: (G + Laplacian)(A, B)",
+        lambda: (kernels[0] + kernels[1])(A, B),
+        "its parts",
+        lambda: [k(A, B) for k in kernels],
+        1.15,
+        reference=lambda: kernels[0](A, B) + kernels[1](A, B),
+        rounds=3,
+    )
+    machines = [SVC(kernel=k).fit(A, X[:BLOCK, 0] > 0) for k in (kernels[0] + kernels[1], *kernels)]
+    support = [len(m.support_) for m in machines]
+    seconds = best_in_turn([lambda m=m: m.decision_function(B) for m in machines], 3)  # type: ignore[misc]
+    each = [s / n for s, n in zip(seconds, support, strict=True)]
+    yield Row(
+        f"{name}: predict, G + Laplacian", "its parts", seconds[0], sum(seconds[1:]), each[0] / sum(each[1:]), 1.15,
+        np.nan, np.nan,
+    )  # fmt: skip

@@ -1,0 +1,76 @@
+// The matrix that a program makes of others of the same samples: sums, products and the like of kernels, for the
+// solvers.
+#include "gram/gram.hpp"
+
+#include <mutex>
+#include <stdexcept>
+
+namespace mercer {
+namespace {
+
+constexpr double kInstruction = 0.05; // nanoseconds of an entry in single precision
+
+template <class T> class ComposedGram final : public Gram<T> {
+  public:
+    ComposedGram(std::vector<const Gram<T>*> parts, Program program, Index size, double error)
+        : parts_(std::move(parts)), program_(std::move(program)), size_(size), error_(error) {
+        program_.check(Index(parts_.size()), size, size);
+        for (const Gram<T>* part : parts_) {
+            if (part->size() != size) throw std::invalid_argument("the parts of a matrix must be of the same samples");
+            cost_ += part->cost(), bytes_ += part->bytes(), each_ += part->bytes_each();
+        }
+        cost_ += kInstruction * double(program_.instructions.size()) * double(sizeof(T)) / 4;
+    }
+    Index size() const override { return size_; }
+    std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
+                                      const std::vector<Index>& columns) const override {
+        std::vector<std::shared_ptr<const Pairs<T>>> bound;
+        for (const Gram<T>* part : parts_) bound.push_back(part->between(rows, columns));
+        return compose(std::move(bound), program_.between(rows, columns), Index(rows.size()), Index(columns.size()),
+                       exact_diagonal() ? Diagonal::of(rows, columns) : Diagonal{});
+    }
+    const Pairs<T>& all() const override {
+        std::call_once(once_, [&] {
+            std::vector<std::shared_ptr<const Pairs<T>>> bound;
+            for (const Gram<T>* part : parts_) // they own their pairs
+                bound.emplace_back(std::shared_ptr<const Pairs<T>>(), &part->all());
+            all_ =
+                compose(std::move(bound), program_, size_, size_, exact_diagonal() ? Diagonal::of(size_) : Diagonal{});
+        });
+        return *all_;
+    }
+    double diagonal(Index i) const override {
+        std::call_once(diagonal_once_, [&] { diagonal_ = diagonal_of(all(), size_); });
+        return double(diagonal_[std::size_t(i)]);
+    }
+    std::size_t bytes() const override { return bytes_; }
+    std::size_t bytes_each() const override { return each_; }
+    double cost() const override { return cost_; }
+    double error() const override { return error_; }
+
+  private:
+    bool exact_diagonal() const {
+        for (const Borders& border : program_.borders)
+            if (!border.diagonal.empty()) return true;
+        return false;
+    }
+    std::vector<const Gram<T>*> parts_;
+    Program program_;
+    Index size_;
+    double error_, cost_ = 0;
+    std::size_t bytes_ = 0, each_ = 0;
+    mutable std::once_flag once_, diagonal_once_;
+    mutable std::vector<T> diagonal_;
+    mutable std::unique_ptr<Pairs<T>> all_;
+};
+
+} // namespace
+
+template <class T>
+std::unique_ptr<Gram<T>> composed_gram(std::vector<const Gram<T>*> parts, Program program, Index size, double error) {
+    return std::make_unique<ComposedGram<T>>(std::move(parts), std::move(program), size, error);
+}
+template std::unique_ptr<Gram<float>> composed_gram(std::vector<const Gram<float>*>, Program, Index, double);
+template std::unique_ptr<Gram<double>> composed_gram(std::vector<const Gram<double>*>, Program, Index, double);
+
+} // namespace mercer

@@ -1,0 +1,59 @@
+"""Compositions reach the solvers as programs of the core, and are solved as their matrices written out are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from mercer import SVC
+from mercer.kernels import Categorical, Gaussian, Intersection, Laplacian, Linear, Matern, Polynomial, Spectrum
+from mercer.kernels.native import BoundPairs
+from mercer.kernels.pairs import Pairs
+
+rng = np.random.default_rng(3)
+N = 2500
+X = rng.standard_normal((N, 18))
+Y = np.where(X[:, 0] * X[:, 1] + 0.5 * rng.standard_normal(N) > 0, 1, -1)
+TABLE = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "city": rng.choice(["Ulm", "Kiel", "Bonn"], N)})
+KERNELS = [
+    (Gaussian(3.0) + 0.001 * Linear(), X),
+    (Gaussian(3.0) * Polynomial(2, gamma=0.1), X),
+    (Polynomial(3, gamma=0.1).normalized(), X),
+    (Gaussian(2.0).on([0, 1]) + Gaussian(3.0).on(list(range(2, 18))), X),
+    (Gaussian(3.0).centered(), X[:1500]),
+    ((Matern(1.5, length=3.0) + 0.5 * Laplacian(0.1)) ** 2, X.astype(np.float32)),
+    (Gaussian(1.0) + 0.1 * Linear(), sp.csr_array(np.where(rng.random(X.shape) < 0.1, X, 0.0))),
+    (Intersection() * Gaussian(1.0), np.abs(X[:1500])),
+    (Gaussian(1.0).on(["a", "b"]) * (0.5 + Categorical().on("city")), TABLE),
+]
+
+
+@pytest.mark.parametrize(("kernel", "x"), KERNELS, ids=lambda v: repr(v) if not isinstance(v, np.ndarray) else "")
+def test_no_block_is_filled_by_python(kernel, x, monkeypatch):
+    count = x.shape[0]
+
+    def forbidden(self, *_):
+        raise AssertionError(f"{type(self).__name__} was asked for a block by Python")
+
+    made = SVC(kernel=kernel, C=1.0)
+    with monkeypatch.context() as patch:
+        for owner in (Pairs, BoundPairs):
+            if "fill" in vars(owner):
+                patch.setattr(owner, "fill", forbidden)
+        made.fit(x, Y[:count])
+    gram = kernel.resolve(x).gram(x)
+    given = SVC(kernel="precomputed", C=1.0).fit(gram.exact.to_dense(), Y[:count])
+    found, expected = made.certificate_, given.certificate_
+    assert found.converged
+    assert found.violation <= 1e-3
+    assert found.dual == pytest.approx(expected.dual, rel=2e-4)
+    assert found.primal == pytest.approx(expected.primal, rel=2e-4)
+
+
+def test_strings_and_their_sums_are_one_matrix_product():
+    words = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(60)]
+    kernel = Spectrum(2) + 0.5 * Spectrum(3) + 1
+    labels = np.arange(60) % 2
+    made = SVC(kernel=kernel).fit(words, labels)
+    given = SVC(kernel="precomputed").fit(kernel(words), labels)
+    assert made.certificate_.dual == pytest.approx(given.certificate_.dual, rel=1e-5)
