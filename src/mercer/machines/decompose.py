@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import _check_psd_eigenvalues, check_array, check_is_fitted
+from sklearn.utils.validation import _check_psd_eigenvalues, check_array
 
 from mercer import preimages
 from mercer.expansion import Expansion
@@ -31,6 +31,8 @@ from mercer.machines.base import (
     warn_indefinite,
     warn_of_zeros,
 )
+from mercer.machines.fit import Fit, InputFeatures, as_given, as_kept, fit_of, view
+from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
@@ -52,6 +54,43 @@ class Watch(Stages):
     def __call__(self, step: Pass) -> bool:
         text = f"float{step.bits}: {step.products} products, residual {step.residual:.1e}"
         return tell(self.machine, self.context, "solve", text, dataclasses.asdict(step))
+
+
+@dataclass(frozen=True, eq=False)
+class PosedDecomposition:
+    """The samples whose matrix is decomposed, and their kernel; ``X`` are they as scikit-learn's checks let them."""
+
+    kernel: Kernel
+    samples: Samples
+    gamma: float
+    X: Any
+    features: InputFeatures
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DecompositionFit(Fit):
+    """Directions in the kernel's space, as functions spanned by the samples."""
+
+    kernel: Kernel
+    samples: Samples
+    residuals: Float
+    certificate: Certificate
+    n_iter: int
+    gamma: Any
+    #: The samples as the user gave them, where ``samples`` are not just these.
+    X_given: Any
+
+    @remembered
+    def expansion(self) -> Expansion:
+        raise NotImplementedError
+
+    @property
+    def X_fit(self) -> Any:  # noqa: N802
+        return as_given(self.X_given, self.samples)
+
+    @property
+    def n_features_out(self) -> int:
+        return int(self.expansion.coefficients.shape[1])
 
 
 class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
@@ -83,39 +122,38 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
             parameters=self.kernel_params,
         )
 
-    def _training(self, X: Any) -> Samples:
-        """The samples of X; sets the kernel, its data-dependent parameters found."""
-        X = self._validated(X, reset=True)
-        columns = getattr(self, "n_features_in_", 1)
-        self.gamma_ = 1 / columns if self.gamma is None else self.gamma
-        kernel = self._chosen_kernel(columns)
-        samples = kernel.samples(X)
-        self.kernel_ = kernel.resolve(samples)
-        self.X_fit_ = X
-        return samples
+    expansion_, certificate_, residuals_, n_iter_ = view(), view(), view(), view()
+    gamma_, X_fit_, _n_features_out = view(), view(), view()
 
-    def _fit(self, X: Any, y: Any, Z: Any = None) -> Samples:
+    def _pose(self, X: Any) -> PosedDecomposition:
+        """The samples of X and their kernel, its data-dependent parameters found."""
+        X, features = self._admitted(X)
+        gamma = 1 / features.count if self.gamma is None else self.gamma
+        kernel = self._chosen_kernel(features.count)
+        samples = kernel.samples(X)
+        return PosedDecomposition(kernel.resolve(samples), samples, gamma, X, features)
+
+    def _fitted_to(self, X: Any, y: Any, Z: Any = None) -> Samples:
         """Finds the components, between a begin and an end that scikit-learn's callbacks hear of."""
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        samples = self._training(X)
+        posed = self._pose(X)
+        samples = posed.samples
         with limited(self.n_jobs):
-            self._decompose(samples, Z, Watch(self, context))
-        self._warn_of_kernel()
-        warn_of_zeros(self.kernel_, self.kernel_.gram(samples, budget=0).diag(), samples)
+            fit = self._decomposed(posed, Z, Watch(self, context))
+        if fit.certificate.convex is False:
+            warn_indefinite(
+                fit.kernel,
+                fit.certificate.witness,
+                "Components of positive eigenvalues are kept; distances along them are not those of the samples.",
+            )
+        warn_of_zeros(fit.kernel, fit.kernel.gram(samples, budget=0).diag(), samples)
+        self._fit = fit
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return samples
 
-    def _warn_of_kernel(self) -> None:
-        if self.certificate_.convex is False:
-            warn_indefinite(
-                self,
-                self.certificate_.witness,
-                "Components of positive eigenvalues are kept; distances along them are not those of the samples.",
-            )
-
-    def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
-        """Sets the fitted attributes."""
+    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: Watch) -> DecompositionFit:
+        """The components."""
         raise NotImplementedError
 
     def _dense(self, size: int, count: int) -> bool:
@@ -128,8 +166,8 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
     def _random(self) -> Any:
         return check_random_state(0 if self.random_state is None else self.random_state)
 
-    def _gram(self, samples: Samples) -> Gram:
-        return self.kernel_.gram(samples, budget=int(self.cache_size * 2**20))
+    def _gram(self, posed: PosedDecomposition) -> Gram:
+        return posed.kernel.gram(posed.samples, budget=int(self.cache_size * 2**20))
 
     def _count(self, size: int) -> int:
         return size if self.n_components is None else min(size, int(self.n_components))
@@ -152,20 +190,16 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
 
     def _judged(self, operator: Operator, pairs: Eigenpairs) -> Certificate:
         """The certificate of eigenpairs, and what is known of the matrix: positive semi-definite or not."""
-        if by_construction(self.kernel_, balanced=operator.balanced):
+        if by_construction(operator.given.kernel, balanced=operator.balanced):
             return replace(certified(pairs), convex=True)
         return refuted(certified(pairs), witness_of(operator, pairs) or of_some_rows(operator.given))
 
     def transform(self, X: Any) -> Array:
         """The coordinates of X along the components, of shape (n_samples, n_components)."""
-        check_is_fitted(self)
-        samples = self._seen(X)
+        fit = fit_of(self)
+        samples = self._new_samples(X, fit)
         with limited(self.n_jobs):
-            return np.asarray(self.expansion_(samples), dtype=samples.dtype)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.expansion_.coefficients.shape[1])
+            return np.asarray(fit.expansion(samples), dtype=samples.dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -214,6 +248,39 @@ def without_negative(values: Float) -> Float:
 def divided(V: Float, by: Float) -> Float:
     """Every column divided by a number of its own; 0 where that is 0."""
     return np.asarray(V * np.divide(1.0, by, out=np.zeros_like(by), where=by > 0))
+
+
+def of_components(vectors: Float, roots: Float) -> Float:
+    """The coefficients of components, from eigenvectors and roots of eigenvalues of a centred matrix."""
+    return divided(np.asarray(vectors - vectors.mean(axis=0)), roots)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComponentsFit(DecompositionFit):
+    """Eigenpairs of the centred matrix."""
+
+    eigenvalues: Float
+    eigenvectors: Float
+    bias: Float
+    inverse: Expansion | None = None
+
+    @remembered
+    def expansion(self) -> Expansion:
+        coefficients = of_components(self.eigenvectors, np.sqrt(self.eigenvalues))
+        return Expansion(self.kernel, self.samples, coefficients, self.bias)
+
+    @property
+    def coordinates(self) -> Float:
+        """The coordinates of the training samples."""
+        return np.asarray(self.eigenvectors * np.sqrt(self.eigenvalues))
+
+    @property
+    def dual_coef(self) -> Any:
+        return None if self.inverse is None else self.inverse.coefficients
+
+    @property
+    def X_transformed_fit(self) -> Any:  # noqa: N802
+        return None if self.inverse is None else self.coordinates
 
 
 class KernelPCA(Decomposition):
@@ -299,6 +366,8 @@ class KernelPCA(Decomposition):
         "copy_X": ["boolean"],
     }
 
+    eigenvalues_, eigenvectors_, dual_coef_, X_transformed_fit_, inverse_ = view(), view(), view(), view(), view()
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -343,33 +412,31 @@ class KernelPCA(Decomposition):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Finds the components of samples X; y is not used."""
-        self._fit(X, y)
+        self._fitted_to(X, y)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Finds the components of samples X, and returns the coordinates of X along them; y is not used."""
-        samples = self._fit(X, y)
-        return self._own().astype(samples.dtype, copy=False)
+        samples = self._fitted_to(X, y)
+        own: Array = fit_of(self).coordinates
+        return own.astype(samples.dtype, copy=False)
 
-    def _own(self) -> Float:
-        """The coordinates of the training samples."""
-        return np.asarray(self.eigenvectors_ * np.sqrt(self.eigenvalues_))
-
-    def _training(self, X: Any) -> Samples:
+    def _pose(self, X: Any) -> PosedDecomposition:
         if self.fit_inverse_transform and self._precomputed():
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
-        samples = super()._training(X)
-        return samples.symmetric_part() if isinstance(samples, Similarities) else samples
+        posed = super()._pose(X)
+        given = posed.samples
+        return replace(posed, samples=given.symmetric_part()) if isinstance(given, Similarities) else posed
 
-    def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
+    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: Watch) -> ComponentsFit:
+        samples = posed.samples
         if self.fit_inverse_transform:
             _refuse_objects(samples)
-        count, operator = self._count(len(samples)), Centred(self._gram(samples))
+        count, operator = self._count(len(samples)), Centred(self._gram(posed))
         pairs = self._eigenpairs(operator, count, progress)
-        self.n_iter_ = pairs.iterations
-        self.certificate_ = self._judged(operator, pairs)
-        if self.eigen_solver == "randomized" and self.kernel_.validity != "psd":
+        certificate = self._judged(operator, pairs)
+        if self.eigen_solver == "randomized" and posed.kernel.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         # What is left of a matrix by centring it is no more exact than the matrix was.
         rounding = 16 * np.finfo(np.float64).eps * float(np.abs(operator.gram.diag()).sum())
@@ -377,18 +444,30 @@ class KernelPCA(Decomposition):
         values = without_negative(values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
         vectors, _ = svd_flip(u=pairs.vectors, v=None)
-        self.eigenvalues_, self.eigenvectors_ = values[kept], vectors[:, kept]
-        self.residuals_ = pairs.residuals[kept]
-        roots = np.sqrt(self.eigenvalues_)
+        values, vectors = values[kept], vectors[:, kept]
+        roots = np.sqrt(values)
         # The vectors sum to zero, so of centring only the means of k(x_i, .) over the samples remain: a constant.
-        coefficients = divided(operator.about_zero(self.eigenvectors_), roots)
+        coefficients = of_components(vectors, roots)
         known = samples.copy()
         if len(roots):
-            known = precise(self.kernel_, known, coefficients, float(roots.max()) / np.sqrt(len(known)))
-        self.expansion_ = Expansion(self.kernel_, known, coefficients, -(operator.means @ coefficients))
+            known = precise(posed.kernel, known, coefficients, float(roots.max()) / np.sqrt(len(known)))
+        fit = ComponentsFit(
+            **posed.features.found(),
+            kernel=posed.kernel,
+            samples=known,
+            eigenvalues=values,
+            eigenvectors=vectors,
+            bias=-(operator.means @ coefficients),
+            residuals=pairs.residuals[kept],
+            certificate=certificate,
+            n_iter=pairs.iterations,
+            gamma=posed.gamma,
+            X_given=as_kept(posed.X, known, whole=True),
+        )
         if self.fit_inverse_transform:
             progress.begin(f"inverse of {len(samples)} samples")
-            self._fit_inverse()
+            fit = replace(fit, inverse=self._inverse(posed, fit))
+        return fit
 
     def _refuse_negative(self, operator: Centred, values: Float) -> None:
         """Refuses a matrix with a negative eigenvalue that is larger in modulus than one of those found."""
@@ -397,13 +476,12 @@ class KernelPCA(Decomposition):
         if -lowest > values[-1]:
             without_negative(np.append(values, lowest))
 
-    def _fit_inverse(self) -> None:
-        if hasattr(self.X_fit_, "tocsr"):
+    def _inverse(self, posed: PosedDecomposition, fit: ComponentsFit) -> Expansion:
+        if hasattr(posed.X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
-        own = self._own()
-        kernel = self._chosen_kernel(self.n_features_in_).resolve(own)
-        self.inverse_ = preimages.learned(kernel, own, self.expansion_.samples, float(self.alpha))
-        self.dual_coef_, self.X_transformed_fit_ = self.inverse_.coefficients, own
+        own = fit.coordinates
+        kernel = self._chosen_kernel(posed.features.count).resolve(own)
+        return preimages.learned(kernel, own, fit.samples, float(self.alpha))
 
     def inverse_transform(self, X: Any) -> Array:
         """Points whose components are about X, of shape (n_samples, n_features).
@@ -412,22 +490,22 @@ class KernelPCA(Decomposition):
         Gaussian kernel of dense vectors, the z whose phi(z) is nearest to the point of the components, sought from the
         nearest sample on; see ``mercer.preimages``.
         """
-        check_is_fitted(self)
+        fit = fit_of(self)
         if self.fit_inverse_transform:
-            return self.inverse_(X)
-        _refuse_objects(self.expansion_.samples)
-        gaussian = preimages.gaussian_of(self.kernel_)
-        if gaussian is None or hasattr(self.X_fit_, "tocsr"):
+            return np.asarray(fit.inverse(X))
+        _refuse_objects(fit.samples)
+        gaussian = preimages.gaussian_of(fit.kernel)
+        if gaussian is None or hasattr(fit.X_fit, "tocsr"):
             raise NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
                 "transform is not available: without it, it is for Gaussian kernels of dense vectors only"
             )
         T = check_array(in_memory(X), dtype=np.float64)
-        out = np.empty((len(T), self.n_features_in_))
-        own, samples = self._own(), self.expansion_.samples
+        out = np.empty((len(T), fit.n_features_in))
+        own, samples = fit.coordinates, fit.samples
         for some in chunks(len(T), 24 * len(samples)):
             # The point of components t is the mean of the phi(x_i) plus sum_j t_j times axis j.
-            weights = T[some] @ self.expansion_.coefficients.T + 1 / len(samples)
+            weights = T[some] @ fit.expansion.coefficients.T + 1 / len(samples)
             start = np.argmin(np.sum(own**2, axis=1) - 2 * T[some] @ own.T, axis=1)
             out[some] = preimages.nearest(gaussian, samples, weights, samples.take(start).dense())
         return out
