@@ -47,6 +47,8 @@ class Gram:
         self.pairs: Pairs = kernel.bind(self.samples, self.samples)
         if self.pairs.shape[0] != self.pairs.shape[1]:
             raise ValueError(f"a Gram matrix is square, but {kernel} gave shape {self.pairs.shape}")
+        #: The precision of the data, which ``exact`` does not raise: entries that were given are rounded to it.
+        self.given: np.dtype[Any] = self.dtype
         self.cache = self._row_cache()
 
     def _row_cache(self) -> _native.RowCacheF32 | _native.RowCacheF64 | None:
@@ -172,7 +174,9 @@ class Gram:
         """The same matrix computed in float64."""
         if self.dtype == np.float64:
             return self
-        return Gram(self.kernel, self.samples.astype(np.float64), self.budget)
+        exact = Gram(self.kernel, self.samples.astype(np.float64), self.budget)
+        exact.given = self.given
+        return exact
 
     @remembered
     def single(self) -> Gram:

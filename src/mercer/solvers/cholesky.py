@@ -298,7 +298,7 @@ class System:
         kept = size > cut
         witness = None
         # A matrix given in float32 is no more definite than its rounding.
-        lost = cut * float(np.finfo(self.dtype).eps) / float(np.finfo(np.float64).eps)
+        lost = cut * float(np.finfo(self.gram.given).eps) / float(np.finfo(np.float64).eps)
         if (values < -lost).sum() > border:
             witness = Witness(float(values[border]), direction="K + ridge has the eigenvalue {}")
         if not kept.all() or witness is None:  # of a witness the certificate tells

@@ -149,7 +149,7 @@ def along(curvature: float, noise: float, direction: str = Witness.direction) ->
 
 def rounding(gram: Gram) -> float:
     """What a sum of entries may lose of the size of its terms."""
-    return ROUNDINGS * float(np.finfo(gram.dtype).eps)
+    return ROUNDINGS * float(np.finfo(gram.given).eps)
 
 
 def first_refuted(certificates: Iterable[Certificate]) -> Certificate | None:
