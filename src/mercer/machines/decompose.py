@@ -444,7 +444,8 @@ class KernelPCA(Decomposition):
         values = without_negative(values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
         vectors, _ = svd_flip(u=pairs.vectors, v=None)
-        values, vectors = values[kept], vectors[:, kept]
+        # in one order of memory, so that what is made of them again has the same bits
+        values, vectors = values[kept], np.ascontiguousarray(vectors[:, kept])
         roots = np.sqrt(values)
         # The vectors sum to zero, so of centring only the means of k(x_i, .) over the samples remain: a constant.
         coefficients = of_components(vectors, roots)
