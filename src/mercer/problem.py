@@ -33,6 +33,7 @@ __all__ = [
     "squared",
     "squared_epsilon_insensitive",
     "squared_hinge",
+    "svdd",
 ]
 
 Vector = NDArray[np.float64]
@@ -223,6 +224,26 @@ def one_class(weight: Vector, nu: float) -> Problem:
     2.0
     """
     return Problem(q=np.zeros(len(weight)), lower=0.0, upper=weight, total=float(nu * weight.sum()))
+
+
+def svdd(y: Vector, C: Any, own: Vector) -> Problem:
+    """The smallest ball in the kernel's space around targets, y = 1, and not around outliers, y = -1; own is k(x, x).
+
+    Minimise R^2 + sum_i C_i max(0, y_i (|phi(x_i) - c|^2 - R^2)), of which the problem is half. The centre is
+    c = sum_i a_i phi(x_i), and R^2 = 2 b + |c|^2 (Tax and Duin, "Support vector data description", 2004).
+
+    >>> import numpy as np
+    >>> svdd(np.array([1.0, 1.0, -1.0]), 0.8, np.ones(3)).lower
+    array([ 0. ,  0. , -0.8])
+    """
+    end = y * np.asarray(C, dtype=np.float64)
+    lower, upper = np.minimum(end, 0.0), np.maximum(end, 0.0)
+    most = float(upper.sum())
+    if not most >= 1 - 1e-9:
+        raise ValueError(
+            f"the prices C of the targets sum to {most:g}, less than 1, so that no ball is worth it; raise C"
+        )
+    return Problem(np.asarray(own, dtype=np.float64) / 2, lower, upper, total=min(most, 1.0))
 
 
 def nu_hinge(y: Vector, nu: float, weight: Any = 1.0, sample: NDArray[np.int64] | None = None) -> Problem:

@@ -1,4 +1,4 @@
-"""A fit assigns one value, when it is done: who uses a machine meanwhile gets the old one, and what fails changes nothing.
+"""A fit assigns one value, when it is done: who uses a machine meanwhile gets the old one, failures change nothing.
 
 What this value holds is tested in ``test_listing``.
 """
@@ -20,6 +20,7 @@ import mercer.machines
 from mercer import (
     LMS,
     SVC,
+    SVDD,
     SVR,
     BasisRidge,
     KernelLMS,
@@ -54,6 +55,7 @@ MACHINES = [
     SVR(),
     NuSVR(),
     OneClassSVM(),
+    SVDD(),
     LinearSVC(),
     LinearSVR(),
     KernelRidge(kernel=KERNEL),
@@ -122,7 +124,7 @@ def said(machine, rows):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
 def test_readers_get_the_old_machine_or_the_new_one(machine):
     one, two = (clone(machine).fit(*data) for data in (FIRST, SECOND))
     methods = [name for name in READS if hasattr(one, name)]
@@ -164,7 +166,7 @@ def test_readers_get_the_old_machine_or_the_new_one(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
 def test_data_that_are_refused_leave_a_machine_as_it_was(machine):
     machine = clone(machine).fit(*FIRST)
     values = said(machine, FIRST[0])
@@ -179,7 +181,7 @@ def test_data_that_are_refused_leave_a_machine_as_it_was(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
 def test_a_fit_leaves_nothing_of_the_one_before(machine):
     """Fitted again, a machine has the attributes of one that never was fitted to anything else."""
     fresh = clone(machine).fit(*SECOND)
@@ -192,7 +194,7 @@ def test_a_fit_leaves_nothing_of_the_one_before(machine):
 @pytest.mark.parametrize(
     "machine", [SVC(), SVR(), KernelRidge(), KernelPCA(2), KernelPerceptron(), KernelLMS()], ids=str
 )
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
 def test_a_warning_that_is_an_error_leaves_a_machine_as_it_was(machine):
     rows, y = FIRST
     machine = clone(machine).fit(rows, y)

@@ -12,6 +12,7 @@ import mercer.machines
 from mercer import (
     LMS,
     SVC,
+    SVDD,
     SVR,
     BasisRidge,
     KernelFeatures,
@@ -77,6 +78,8 @@ FITTED = {
     "SVR": lambda: (SVR(C=1e4).fit(FEW, T), FEW),
     "NuSVR": lambda: (NuSVR().fit(X, T), X),
     "OneClassSVM": lambda: (OneClassSVM(nu=0.2).fit(X), X),
+    "SVDD": lambda: (SVDD(nu=0.2).fit(X, np.where(SOME == 0, -1, 1)), X),
+    "SVDD of a matrix": lambda: (SVDD(kernel="precomputed", nu=0.2).fit(K), K),
     "KernelLogistic": lambda: (KernelLogistic().fit(X, Y), X),
     "KernelLogistic of few": lambda: (KernelLogistic(max_basis=5).fit(X, TWO), X),
     "LinearSVC": lambda: (LinearSVC().fit(FRAME, TWO), FRAME),

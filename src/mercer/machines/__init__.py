@@ -15,10 +15,12 @@ from mercer.machines.regress import SVR, NuSVR
 from mercer.machines.ridge import KernelRidge
 from mercer.machines.ridge_cv import KernelRidgeCV
 from mercer.machines.singular import KernelSVD
+from mercer.machines.svdd import SVDD
 
 __all__ = [
     "LMS",
     "SVC",
+    "SVDD",
     "SVR",
     "BasisRidge",
     "KernelFeatures",

@@ -129,11 +129,11 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
         return combined
 
     def decision_function(self, X: Any) -> Array:
-        """f: positive for inliers, negative for outliers."""
+        """Positive for inliers, negative for outliers."""
         return self._value(fit_of(self), X)
 
     def score_samples(self, X: Any) -> Array:
-        """f + rho: the sum of kernel values alone."""
+        """``decision_function`` plus ``offset_``: of the one-class machine, the sum of kernel values alone."""
         fit = fit_of(self)
         return np.asarray(self._value(fit, X) + fit.offset)
 
