@@ -1,6 +1,10 @@
 # Two commands do everything on a fresh machine with Python >= 3.11 and a C++20 compiler:
 #   make demo   builds mercer and fits a machine
-#   make test   builds mercer, checks style and types, runs all tests
+#   make test   builds mercer, checks style and types, runs the tests
+# The tests have three tiers (docs/testing.md):
+#   make check  style, types, the native tests and the quick tests: a minute or so, while one works
+#   make test   all that, and the slow tests: minutes, for every change
+#   make stress memory, time and Ctrl-C at full size, sanitizers, all combinations of cases: before a release
 PYTHON ?= python3
 ifeq ($(origin CXX),default)
 CXX := c++
@@ -9,20 +13,39 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE_TESTS := $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DMERCER_PYTHON=OFF -DMERCER_TESTS=ON
 
-.PHONY: demo test sanitize arm64 arm64-tools bench stubs format check clean
+.PHONY: demo check test stress static native-tests sanitize arm64 arm64-tools bench stubs format clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/installed
+PYTEST := $(BIN)/python -m pytest
+# Two workers share the tests out; one that has nothing left to do takes tests of the other.
+SHARED := -n 2 --dist worksteal
+
+check: static native-tests
+	$(PYTEST) $(SHARED) -m "not slow and not alone and not stress"
+
+test: static native-tests
+	$(PYTEST) $(SHARED) -m "not alone and not stress"
+	$(PYTEST) -m "alone and not stress"
+
+# With all combinations where pairs are the rule, on the public sets where MERCER_DATA names their folder.
+stress: static native-tests
+	MERCER_ALL_CASES=1 $(PYTEST) $(SHARED) -m "not alone and not stress"
+	$(PYTEST) -m "alone or stress"
+	$(MAKE) sanitize
+
+static: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	find native -name '*.?pp' | xargs $(BIN)/clang-format --dry-run -Werror
+
+native-tests: $(VENV)/installed
+	mkdir -p build
 	$(NATIVE_TESTS) -B build/native -DMERCER_WERROR=ON > build/native.log || (cat build/native.log; false)
 	$(BIN)/cmake --build build/native
 	$(BIN)/ctest --test-dir build/native -j 2 --output-on-failure
-	$(BIN)/python -m pytest -n 2
 
 # The tests of the native core under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
 # The first thing that one of them reports ends its test and fails it.

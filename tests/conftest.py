@@ -17,11 +17,22 @@ from mercer import _native, kernels  # noqa: E402
 INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 
 
+#: Marks that keep a test out of quicker commands, each with the reason as its argument.
+TIERS = ("slow", "alone", "stress")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuses names that hold a place in memory: processes that share the tests must know them by the same names."""
+    """Refuses names that hold a place in memory: processes that share the tests must know them by the same names.
+
+    Refuses marks of tiers that do not say why.
+    """
     unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if unstable:
         raise pytest.UsageError(f"tests need names that stay, as tests.names.named gives: {unstable[0]}")
+    for item in items:
+        for mark in item.iter_markers():
+            if mark.name in TIERS and (len(mark.args) != 1 or not isinstance(mark.args[0], str) or mark.kwargs):
+                raise pytest.UsageError(f"write the reason, as in @pytest.mark.{mark.name}('why'): {item.nodeid}")
 
 
 @pytest.fixture(autouse=True)

@@ -33,6 +33,7 @@ def blocks(page):
 
 
 @pages
+@pytest.mark.slow("runs the whole documentation")
 def test_blocks_run_and_print_what_they_say(page, capsys):
     names = {"__name__": page.stem}
     for block in blocks(page):
@@ -67,6 +68,7 @@ def test_examples_of_the_readme_are_short():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.slow("every example is a process of its own")
 def test_examples_are_short_and_run(example):
     assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
     small = os.environ | {"MERCER_SMALL": "1", "MPLBACKEND": "Agg"}

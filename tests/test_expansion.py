@@ -75,6 +75,7 @@ def test_wrong_coefficients_are_refused():
         Expansion.of(Linear(), X, np.ones(3))
 
 
+@pytest.mark.alone("measures memory")
 def test_prediction_holds_no_full_matrix():
     import tracemalloc
 
@@ -160,6 +161,7 @@ def test_values_do_not_depend_on_the_company(case):
             assert (wrong <= 0).all(), f"{what}, {which}: wrong by {wrong.max():.3g} more than rounding"
 
 
+@pytest.mark.slow("a process of its own")
 def test_values_are_the_same_in_another_process(tmp_path):
     """Whose hashes of text are others, and which has not seen the samples in the order that this one has."""
     portable = [case for case in CASES if not case.users]

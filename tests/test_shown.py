@@ -84,6 +84,7 @@ def test_kernels_in_the_pages_of_machines(made):
 
 
 @pytest.mark.parametrize("kernel", LARGE.values(), ids=LARGE)
+@pytest.mark.alone("measures milliseconds")
 def test_what_is_large_is_told_by_its_size(kernel):
     def fastest(call):
         times = []

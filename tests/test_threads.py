@@ -61,11 +61,13 @@ def test_products_do_not_depend_on_the_number_of_threads(count):
     assert all((result == results[0]).all() for result in results)
 
 
+@pytest.mark.slow("a process of its own")
 def test_importing_the_package_alone_takes_nothing_that_it_does_not_need():
     done = run("import sys, mercer; assert 'mercer.machines' not in sys.modules; mercer.SVC, mercer.kernels.Gaussian")
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow("processes of its own")
 def test_forked_children_compute():
     done = run(
         """
@@ -84,6 +86,7 @@ def test_forked_children_compute():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.alone("a child has ten seconds to end")
 def test_forked_children_do_not_wait_for_threads_that_are_gone():
     done = run(
         """
@@ -113,6 +116,7 @@ def test_forked_children_do_not_wait_for_threads_that_are_gone():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
+@pytest.mark.stress("sends Ctrl-C into a long block of a matrix")
 def test_ctrl_c_stops_a_long_block_within_a_second():
     code = """
         import sys, time, threading, signal, numpy as np

@@ -88,6 +88,7 @@ def damaged_dataset(rng):
 
 
 @pytest.mark.parametrize("name", READERS)
+@pytest.mark.alone("measures memory")
 def test_damaged_files_are_refused_in_words(name):
     read, content = READERS[name]
     rng = np.random.default_rng(len(content))

@@ -136,6 +136,7 @@ def test_blocks():
     [(Gaussian(1.0), 20_000), (Gaussian(1.0).normalized(), 7_000), (Exponential(L2()) * Linear() + 1, 7_000)],
     ids=repr,
 )
+@pytest.mark.alone("measures memory")
 def test_a_product_never_holds_the_matrix(k, n):
     gram = k.gram(np.random.default_rng(0).standard_normal((n, 3)).astype(np.float32))
     V = np.ones((n, 2), np.float32)
@@ -289,6 +290,7 @@ class TestCustom:
         assert k(words)[0].tolist() == [2, 1]
 
     @pytest.mark.parametrize("n", [50, 2000])  # one block of rows, and several
+    @pytest.mark.slow("matrices of 2000 samples by a function of NumPy, in many ways")
     def test_a_function_that_is_not_symmetric_is_taken_as_it_is(self, n):
         A = np.random.default_rng(0).standard_normal((n, 2))
 

@@ -181,6 +181,7 @@ def test_threads_do_not_change_the_result(case, set_threads):
         assert (one == two).all()
 
 
+@pytest.mark.slow("every kernel on every instruction set")
 def test_instruction_sets_agree(case, instruction_set):
     X, Z = samples(case)
     close(case.kernel(X, Z), case.naive(X, Z), case, 1e-12)

@@ -218,6 +218,7 @@ def test_centred_features_of_sparse_rows_are_those_of_dense_ones():
     np.testing.assert_allclose(sparse.features(dense), dense - np.abs(Z).mean(axis=0), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.alone("measures memory")
 def test_monomials_are_made_in_blocks():
     """So Ctrl-C is heard between them, and there are no more than two copies of the features at a time."""
     x = np.random.default_rng(0).standard_normal((6000, 40))

@@ -30,11 +30,13 @@ def path_graph(nodes):
     ],
     ids=["local alignment", "subsequence", "weighted degree", "partial tree", "random walk"],
 )
+@pytest.mark.stress("sends Ctrl-C into a long comparison")
 def test_interrupt_is_heard_within_a_pair(kernel, sample):
     samples = kernel.samples([sample])
     assert interrupted(lambda: kernel(samples), after=0.3) < 1
 
 
+@pytest.mark.stress("sends Ctrl-C into a long count")
 def test_interrupt_is_heard_while_words_are_counted():
     kernel = Spectrum(10)
     samples = kernel.samples([letters(10_000_000)])

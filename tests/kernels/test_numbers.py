@@ -15,6 +15,7 @@ from mercer.kernels import (
     Hellinger,
     Intersection,
     JensenShannon,
+    Kernel,
     Laplacian,
     Linear,
     Linf,
@@ -25,6 +26,7 @@ from mercer.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from tests.pairs import pairs
 
 WIDTHS = [1, 3, 16, 17, 100, 784]
 
@@ -63,9 +65,7 @@ def relative(K, expected):
     return (np.abs(K - expected)[normal] / expected[normal]).max()
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("gamma", [1e-4, 0.5, 30.0, 1e4, 1e8])
+@pytest.mark.parametrize(("gamma", "width", "shape"), pairs([1e-4, 0.5, 30.0, 1e4, 1e8], WIDTHS, SHAPES))
 class TestGaussian:
     def test_single_precision(self, width, shape, gamma):
         X = data(shape, width, np.float32)
@@ -107,9 +107,7 @@ def test_two_clusters_where_cancellation_begins_to_matter(width, steepness):
     assert np.abs(Gaussian(gamma=gamma)(X) - np.exp(-gamma * squared(X, X))).max() <= 2e-6
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("sigma", [0.02, 1.0, 50.0])
+@pytest.mark.parametrize(("sigma", "width", "shape"), pairs([0.02, 1.0, 50.0], WIDTHS, SHAPES))
 def test_gaussian_of_one_width_per_column(width, shape, sigma):
     sigmas = sigma * np.linspace(0.5, 2, width)
     k = Gaussian(sigmas)
@@ -204,10 +202,11 @@ OF_DISTANCE = [
 ]
 
 
-@pytest.mark.parametrize(("k", "formula"), OF_DISTANCE, ids=lambda v: repr(v) if not callable(v) else "")
-@pytest.mark.parametrize("width", [3, 17, 100, 784])
-@pytest.mark.parametrize("apart", [1.0, 1e-3, 1e-7])
-@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize(
+    ("k", "formula", "width", "apart", "offset"),
+    [(*one, *rest) for one, *rest in pairs(OF_DISTANCE, [3, 17, 100, 784], [1.0, 1e-3, 1e-7], [0.0, 1e3])],
+    ids=lambda v: repr(v) if not callable(v) or isinstance(v, Kernel) else "",
+)
 def test_near_duplicates(k, formula, width, apart, offset):
     rng = np.random.default_rng(width)
     base = rng.standard_normal((20, width)) / np.sqrt(width) + offset

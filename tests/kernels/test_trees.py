@@ -46,6 +46,7 @@ def chain(labels):
     return "".join(f"({label} " for label in labels) + "x" + ")" * len(labels)
 
 
+@pytest.mark.slow("trees whose nodes are too many for all of their pairs")
 def test_only_pairs_of_nodes_that_match_need_memory():
     """All pairs of nodes would need 320 GB."""
     deep, decay = chain([f"L{i}" for i in range(200_000)]), 0.4
@@ -56,6 +57,7 @@ def test_only_pairs_of_nodes_that_match_need_memory():
 
 
 @pytest.mark.parametrize("kernel", [SubsetTree(), PartialTree()], ids=repr)
+@pytest.mark.slow("trees of very many nodes")
 def test_too_many_pairs_of_nodes_are_refused(kernel):
     deep = chain("A" * 20_000)
     with pytest.raises(MemoryError, match=r"trees of 20001 and 20001 nodes have \d+ pairs .* at most 2048 MiB"):

@@ -34,6 +34,7 @@ bases = pytest.mark.parametrize("basis", BASES, ids=["polynomial", "gaussian", "
         BasisRidge(penalty="l1", penalize_bias=False),
     ]
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -250,6 +251,7 @@ def test_lasso_has_no_smoother():
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c(penalty):
     many = np.random.default_rng(0).standard_normal((3000, 60))
     machine = BasisRidge(PolynomialBasis(2), penalty=penalty, alpha=1e-3, tol=1e-15, max_iter=10**6)

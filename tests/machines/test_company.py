@@ -162,6 +162,7 @@ EVERY = [
 
 
 @pytest.mark.parametrize(("machine", "kernel", "kind"), EVERY)
+@pytest.mark.slow("every machine on every kind of data")
 def test_predictions_do_not_depend_on_the_company(machine, kernel, kind):
     X, Z, _ = KINDS[kind]
     made = fitted(machine, kernel, X)
@@ -181,6 +182,7 @@ def test_predictions_do_not_depend_on_the_company(machine, kernel, kind):
 @pytest.mark.parametrize(
     ("machine", "kernel", "kind"), [one for one in EVERY if "Neighbors" not in one.values[0].__name__]
 )
+@pytest.mark.slow("every machine on every kind of data")
 def test_functions_are_their_sums_pair_by_pair(machine, kernel, kind):
     X, Z, _ = KINDS[kind]
     f = fitted(machine, kernel, X).expansion_

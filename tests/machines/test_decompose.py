@@ -27,6 +27,7 @@ rng = np.random.default_rng(0)
 @pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 @pytest.mark.filterwarnings("ignore::mercer.kernels.ZeroKernelWarning")  # some samples of the checks are zero
 @parametrize_with_checks([KernelPCA(), KernelPCA(2, kernel="rbf"), KernelSVD(), KernelSVD(kernel="precomputed")])
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -72,6 +73,7 @@ def test_agrees_with_scikit_learn_out_of_sample(iterative, dtype):
     np.testing.assert_allclose(ours.transform(x), ours.fit_transform(x), atol=1e-5)
 
 
+@pytest.mark.alone("measures memory")
 def test_never_holds_a_matrix_that_does_not_fit():
     import tracemalloc
 
@@ -221,6 +223,7 @@ def test_dense_computes_no_more_eigenvectors_than_are_wanted(count, monkeypatch)
 
 
 @pytest.mark.parametrize(("solver", "count"), [("auto", 8), ("dense", 8), ("dense", None)])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_interrupt_is_heard(solver, count):
     """In the products of the native core, and in LAPACK; either would take long."""
     many = np.random.default_rng(0).standard_normal((4000 if solver == "dense" else 30_000, 40))

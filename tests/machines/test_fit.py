@@ -125,6 +125,7 @@ def said(machine, rows):
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
+@pytest.mark.alone("threads read while another fits twenty times")
 def test_readers_get_the_old_machine_or_the_new_one(machine):
     one, two = (clone(machine).fit(*data) for data in (FIRST, SECOND))
     methods = [name for name in READS if hasattr(one, name)]
@@ -182,6 +183,7 @@ def test_data_that_are_refused_leave_a_machine_as_it_was(machine):
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
+@pytest.mark.slow("five fits of every machine")
 def test_a_fit_leaves_nothing_of_the_one_before(machine):
     """Fitted again, a machine has the attributes of one that never was fitted to anything else."""
     fresh = clone(machine).fit(*SECOND)

@@ -84,6 +84,7 @@ def certificates(machine):
 
 @pytest.mark.parametrize("name", INDEFINITE)
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.slow("every machine on every kind of data")
 def test_every_machine_says_so_once_or_refuses(machine, name):
     kernel, data = INDEFINITE[name]
     outcome, said = fit(made(machine, kernel), data)
@@ -111,6 +112,7 @@ def test_what_was_repaired_is_not_warned_of(machine):
 
 
 @pytest.mark.parametrize(("machine", "kernel", "kind"), EVERY)
+@pytest.mark.slow("every machine on every kind of data")
 def test_kernels_that_are_so_by_construction_are_convex(machine, kernel, kind):
     """The data, and the kernels, are those of ``test_company``."""
     assert kernel.validity == "psd"
@@ -139,6 +141,7 @@ SCALES = {
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", UNKNOWN)
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.slow("every machine on every kind of data")
 def test_rounding_is_no_witness(machine, name, scale):
     dtype = (np.float32, np.float64)[(MACHINES.index(machine) + list(SCALES).index(scale)) % 2]
     kernel, data = UNKNOWN[name](SCALES[scale].astype(dtype))

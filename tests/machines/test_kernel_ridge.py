@@ -40,6 +40,7 @@ Y = np.stack([y, y**2 / 100], axis=1)
 @parametrize_with_checks(
     [KernelRidge(), KernelRidge(kernel="rbf", fit_intercept=True), KernelRidge(kernel="precomputed")]
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

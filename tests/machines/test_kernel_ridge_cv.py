@@ -37,6 +37,7 @@ def expected_failures(estimator):
     [KernelRidgeCV(kernel="rbf", fit_intercept=True), KernelRidgeCV(kernel="precomputed")],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -11,6 +11,7 @@ from mercer import LinearSVC, LinearSVR
 from mercer.problem import Problem, epsilon_insensitive, hinge, squared_epsilon_insensitive, squared_hinge
 from mercer.solvers.linear import LinearSolver
 from tests.naive import judge
+from tests.pairs import pairs
 
 X, y = make_classification(400, 30, n_informative=8, flip_y=0.1, random_state=3)
 wide, labels = make_classification(80, 300, n_informative=20, n_classes=3, random_state=4)
@@ -50,13 +51,23 @@ def expected_failures(estimator):
     ],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
-@pytest.mark.parametrize(("loss", "dual"), [("hinge", True), ("squared_hinge", True), ("squared_hinge", False)])
+@pytest.mark.parametrize(
+    ("loss", "dual", "kind", "C"),
+    [
+        (*problem, kind, C)
+        for problem, kind, C in pairs(
+            [("hinge", True), ("squared_hinge", True), ("squared_hinge", False)],
+            ["dense", "sparse", "float32"],
+            [0.01, 1.0, 100.0],
+        )
+    ],
+)
+@pytest.mark.slow("the peer needs as many as a million iterations")
 def test_classification_reaches_the_optimum(loss, dual, kind, C):
     data = {"dense": X, "sparse": sp.csr_array(X), "float32": X.astype(np.float32)}[kind]
     machine = LinearSVC(loss=loss, dual=dual, C=C, tol=1e-6, intercept_scaling=2.0, max_iter=10**5).fit(data, y)
@@ -100,6 +111,7 @@ def test_one_versus_rest_agrees_with_scikit_learn(loss, data, class_weight):
 
 @pytest.mark.parametrize(("squared", "primal"), [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.slow("a plain solver finds the optimum to 9 digits")
 def test_the_certificate_is_that_of_the_problem(squared, primal, regression):
     """Its bounds enclose what judge() says of a plain solver's coefficients on the Gram matrix."""
     solver = LinearSolver(tol=1e-9, primal=primal, intercept=0.5, max_iter=10**5)
@@ -137,6 +149,7 @@ def test_the_certificate_is_that_of_the_problem(squared, primal, regression):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("dual", [True, "auto"])
+@pytest.mark.slow("needs so many samples that threads share them out")
 def test_threads_and_runs_do_not_change_anything(loss, dual, set_threads):
     digits, target = np.repeat(wide, 30, axis=0) + 0.01 * np.arange(2400)[:, None] % 7, np.repeat(labels, 30)
     results = []
@@ -196,6 +209,7 @@ def test_l1_is_delegated_and_certified():
     assert len(LinearSVC(penalty="l1", dual=False, max_iter=10**5).fit(wide, labels).certificate_) == 3
 
 
+@pytest.mark.slow("the peer's solver is slow")
 def test_crammer_singer_is_delegated_and_not_certified():
     for target in (y, y + (X[:, 0] > 0)):
         machine = LinearSVC(multi_class="crammer_singer", max_iter=10**6).fit(X, target)

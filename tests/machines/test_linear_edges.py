@@ -71,6 +71,7 @@ AWKWARD = {
     ("kind", "constant"),
     [(kind, constant) for kind in AWKWARD for constant in (0.0, 1.0, 1e5) if constant or kind != "far"],
 )
+@pytest.mark.slow("margins that take as many steps as there may be")
 def test_a_hard_margin_that_is_hard_to_find_is_not_called_impossible(kind, constant, seed):
     rows = np.random.default_rng(seed).standard_normal((60, 5))
     rows[:, 0] += np.where(rows[:, 0] > 0, 0.1, -0.1)

@@ -128,6 +128,7 @@ PARAMETERS = [dict(loss="hinge"), dict(dual=True), dict(dual=False)]
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS)
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c_is_answered_within_a_second(parameters):
     """And leaves a machine, certified, whatever the outputs have come to: some may not have begun."""
     rng = np.random.default_rng(0)
@@ -144,6 +145,7 @@ def test_ctrl_c_is_answered_within_a_second(parameters):
 
 
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c_of_a_regression(loss):
     rng = np.random.default_rng(0)
     large, noise = rng.normal(size=(20_000, 300)), rng.normal(size=20_000)
@@ -156,6 +158,7 @@ def test_ctrl_c_of_a_regression(loss):
     assert machine.n_iter_ == c.iterations
 
 
+@pytest.mark.stress("sends Ctrl-C into a call that waits for seconds")
 def test_ctrl_c_while_liblinear_works(monkeypatch):
     """It cannot be stopped, here for five seconds without the interpreter, but nobody waits for it."""
     monkeypatch.setattr(sklearn.svm.LinearSVC, "fit", lambda *_: ctypes.CDLL(None).usleep(5_000_000))

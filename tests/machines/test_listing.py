@@ -188,6 +188,7 @@ def test_a_machine_is_its_parameters_and_the_list_of_what_it_fitted(name):
 
 
 @pytest.mark.parametrize(("machine", "kernel", "kind"), EVERY)
+@pytest.mark.slow("every machine on every kind of data")
 def test_so_it_is_of_every_kernel_and_kind_of_data(machine, kernel, kind):
     data, new, _ = KINDS[kind]
     check(fitted(machine, kernel, data), new)
@@ -195,6 +196,7 @@ def test_so_it_is_of_every_kernel_and_kind_of_data(machine, kernel, kind):
 
 @pytest.mark.parametrize("name", FITTED)
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow("two pickles of every machine")
 def test_what_can_be_made_again_is_not_listed_and_not_pickled(name):
     machine, data = FITTED[name]()
     names = machine._fit.contents().keys()

@@ -71,6 +71,7 @@ def expected_failures(estimator):
     ],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -465,6 +466,7 @@ def test_an_interrupt_leaves_what_there_is(machine, parameters, monkeypatch):
     assert machine.certificate_.gap == pytest.approx(until.certificate_.gap, rel=1e-6)
 
 
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c():
     machine = KernelLMS(step=1e-9, max_iter=10**9, tol=0.0)
     interrupted(lambda: machine.fit(X, y))

@@ -49,6 +49,7 @@ def expected_failures(estimator):
     [KernelLogistic(), KernelLogistic(kernel="linear")],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -25,6 +25,7 @@ y = (X[:, 0] * X[:, 1] > 0).astype(int)
 
 
 @parametrize_with_checks([MahalanobisLearner(steps=1, max_samples=40)])
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -178,6 +179,7 @@ def test_the_machine_that_is_judged_is_kernel_ridge():
     np.testing.assert_allclose(alphas, alphas[0, 0], rtol=1e-6)
 
 
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c():
     many = np.random.default_rng(0).standard_normal((900, 20))
     machine = MahalanobisLearner(steps=10**6, max_samples=600)

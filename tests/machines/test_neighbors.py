@@ -31,6 +31,7 @@ diabetes, target = load_diabetes(return_X_y=True)
         KernelNeighborsClassifier(kernel="precomputed"),
     ]
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -45,6 +46,7 @@ def rates(distances):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [1, 5, 40])
+@pytest.mark.slow("enough samples for every way to find neighbours")
 def test_neighbours_are_scikit_learns(k, dtype):
     noise = np.random.default_rng(0).standard_normal(digits.shape) / 100  # so that there are no ties
     z, x = ((digits + noise)[rows].astype(dtype) / 20 for rows in (slice(1200), slice(1200, 1500)))
@@ -197,6 +199,7 @@ def test_refusals():
     ids=["vectors", "kernel", "function"],
 )
 @pytest.mark.parametrize("cls", [KernelNeighborsClassifier, KernelNeighborsRegressor])
+@pytest.mark.stress("sends Ctrl-C into a long prediction")
 def test_ctrl_c_is_heard_and_breaks_nothing(cls, kernel):
     many = np.random.default_rng(0).standard_normal((40_000, 60))
     machine = cls(3, kernel=kernel).fit(many, np.arange(len(many)) % 7)

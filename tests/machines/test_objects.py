@@ -143,6 +143,7 @@ def tools(machine):
 @cases
 @machines
 @no_end
+@pytest.mark.slow("every machine on every kernel of objects")
 def test_machines(case, machine):
     X, kernel = case[:2]
     machine = clone(machine).set_params(kernel=kernel)
@@ -158,6 +159,7 @@ def test_machines(case, machine):
     ("name", "machine"), PAIRS, ids=[f"{name}-{type(machine).__name__}" for name, machine in PAIRS]
 )
 @no_end
+@pytest.mark.slow("every machine is fitted again and again in a grid")
 def test_pipelines_and_grids(name, machine):
     X, kernel, parameter, values = CASES[name]
     machine = clone(machine).set_params(kernel=kernel)

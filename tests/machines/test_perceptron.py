@@ -43,6 +43,7 @@ def expected_failures(estimator):
     ],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.slow("scikit-learn's own checks, some fifty of every machine")
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -119,6 +120,7 @@ def test_sparse_rows_learn_as_dense_ones(dtype):
     assert dense.score(X, y[:400]) == 1
 
 
+@pytest.mark.alone("measures memory")
 def test_sparse_rows_are_not_densified():
     rng = np.random.default_rng(0)
     place = np.repeat(np.arange(2000), 10), rng.integers(0, 100_000, 20_000)
@@ -252,6 +254,7 @@ def test_a_budget_costs_little():
     assert part.score(X[1200:], y[1200:]) > whole.score(X[1200:], y[1200:]) - 0.1
 
 
+@pytest.mark.alone("measures memory")
 def test_a_long_stream_in_bounded_memory():
     rng = np.random.default_rng(0)
     machine = KernelPerceptron(Gaussian(1.0), budget=100)
@@ -361,6 +364,7 @@ def test_progress(capsys):
 
 
 @pytest.mark.parametrize("machine", [Perceptron(max_iter=10**9), KernelPerceptron(Gaussian(2.0), max_iter=10**9)])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c_leaves_what_was_learned(machine):
     X, y, _ = separable(n=500)
     y[:50] = 1 - y[:50]

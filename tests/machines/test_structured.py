@@ -79,6 +79,7 @@ data = pytest.mark.parametrize(("X", "kernel"), DATA.values(), ids=DATA.keys())
 
 @data
 @pytest.mark.parametrize("machine", [SVC, NuSVC, SVR, KernelRidge, OneClassSVM], ids=lambda m: m.__name__)
+@pytest.mark.slow("every machine on every kind of data")
 def test_machines_agree_with_the_gram_matrix(X, kernel, machine):
     resolved = kernel.resolve(X)
     K = resolved(X)
@@ -96,6 +97,7 @@ def test_machines_agree_with_the_gram_matrix(X, kernel, machine):
 
 
 @data
+@pytest.mark.slow("every machine is fitted again and again in a grid")
 def test_tools_of_scikit_learn(X, kernel):
     machine = SVC(C=10, kernel=kernel)
     assert clone(machine).kernel == kernel

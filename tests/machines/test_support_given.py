@@ -51,6 +51,7 @@ def test_logistic_machines_need_no_rows(classes, given, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:The `probability` parameter")
+@pytest.mark.alone("measures memory")
 def test_probabilities_need_few_rows(monkeypatch):
     X = np.random.default_rng(0).standard_normal((1200, 3))
     K, y = Gaussian(1.0)(X), X[:, 0] > X[:, 1] ** 2

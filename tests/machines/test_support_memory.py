@@ -81,6 +81,7 @@ for fit in range(2):
         "sparse in float64",
     ],
 )
+@pytest.mark.stress("measures the memory of a process that fits vast data")
 def test_a_fit_stays_within_data_and_cache(classes, price, shape, cache, used):
     script = SCRIPT.replace("CACHE", str(cache)).replace("PRICE", str(price)).replace("SHAPE", str(shape))
     script = script.replace("CLASSES", str(classes)).replace("SPARSE", str(shape[1] == 1000))

@@ -91,6 +91,7 @@ def test_verbose_writes_what_happens(capsys):
         assert f" of 2100 coefficients active; 0 rows of K computed in float32, {kept} kept" in capsys.readouterr().out
 
 
+@pytest.mark.slow("needs a problem so large that it is shrunk")
 def test_shrinking_solves_active_sets(capsys):
     X = np.random.default_rng(0).standard_normal((33_000, 2))
     y = X[:, 0] * X[:, 1] + 0.3 * np.random.default_rng(1).standard_normal(len(X)) > 0
@@ -186,6 +187,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("stage", ENDLESS)
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c_within_a_second_leaves_a_machine(stage):
     machine, rows, classes = ENDLESS[stage]
     X, y = NOISE[0][:rows], NOISE[1][:rows] % classes

@@ -54,6 +54,7 @@ from mercer.kernels import (
     WeisfeilerLehman,
     ZeroKernelWarning,
 )
+from tests.pairs import pairs
 
 _rng = np.random.default_rng(7)
 N = 12
@@ -166,9 +167,12 @@ extents = pytest.mark.parametrize("where", EXTENTS.values(), ids=EXTENTS.keys())
 machines = pytest.mark.parametrize("machine", MACHINES, ids=lambda m: repr(m).replace("\n", ""))
 
 
-@extents
-@machines
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "machine", "where"),
+    pairs(list(KINDS), MACHINES, list(EXTENTS.values())),
+    ids=lambda value: value if isinstance(value, str) else repr(value).replace("\n", ""),
+)
+@pytest.mark.slow("every machine on every kind of data")
 def test_machines_say_how_many_samples_are_zero(kind, machine, where):
     X, kernel = samples(kind, where)
     if isinstance(machine, (LMS, KernelFeatures)) and not explicit(kernel, X):
@@ -183,6 +187,7 @@ numbers = pytest.mark.parametrize("machine", NUMBERS, ids=lambda m: repr(m).repl
 @extents
 @numbers
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.slow("every machine on every kind of data")
 def test_zeros_in_columns_of_tables(frame, machine, where):
     X, _ = samples("spectrum", where)
     table = frame({"dna": X, "age": np.arange(N) - 3.0})

@@ -30,8 +30,10 @@ from sklearn.preprocessing import scale
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
 from tests.naive import judge
+from tests.pairs import pairs
 
 pytestmark = [
+    pytest.mark.slow("the peer solves to a violation of 1e-7, for which it may need ten million steps"),
     pytest.mark.filterwarnings("ignore:record_property is incompatible"),
     pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning"),
 ]
@@ -247,33 +249,29 @@ def compare(machine, X, y, kernel, weighted, record):
         assert worse <= EQUAL
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("machine", [SVC, NuSVC])
-@pytest.mark.parametrize("name", EMBEDDED)
+def each(names, machines):
+    """Every machine, every kernel, and plain and weighted samples on every set, in pairs."""
+    cases = pairs(names, machines, KERNELS, [False, True])
+    ids = [f"{n}-{m.__name__}-{k}-{'weighted' if w else 'plain'}" for n, m, k, w in cases]
+    return pytest.mark.parametrize(("name", "machine", "kernel", "weighted"), cases, ids=ids)
+
+
+@each(list(EMBEDDED), [SVC, NuSVC])
 def test_every_pair_of_classes(name, machine, kernel, weighted, record_property):
     compare(machine, *embedded(name), kernel, weighted, record_property)
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("machine", [SVC, NuSVC])
-@pytest.mark.parametrize("name", CLASSES)
+@each(CLASSES, [SVC, NuSVC])
 def test_classes(name, machine, kernel, weighted, record_property):
     compare(machine, *public(name), kernel, weighted, record_property)
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("machine", [SVR, NuSVR])
-@pytest.mark.parametrize("name", NUMBERS)
+@each(NUMBERS, [SVR, NuSVR])
 def test_numbers(name, machine, kernel, weighted, record_property):
     compare(machine, *public(name), kernel, weighted, record_property)
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", CLASSES + NUMBERS)
-def test_one_class(name, kernel, weighted, record_property):
+@each(CLASSES + NUMBERS, [OneClassSVM])
+def test_one_class(name, machine, kernel, weighted, record_property):
     X, y = public(name)
-    compare(OneClassSVM, away_from_the_origin(X), y, kernel, weighted, record_property)
+    compare(machine, away_from_the_origin(X), y, kernel, weighted, record_property)

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 import threading
@@ -52,6 +54,7 @@ assert threading.active_count() < 10, threading.enumerate()
 """
 
 
+@pytest.mark.slow("a process of its own")
 def test_names_replaced_after_the_import():
     """Before the first fit of ours: whatever of scikit-learn we need was ours to keep when we were imported."""
     run = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=60)

@@ -21,6 +21,8 @@ from mercer.kernels import Categorical, Delta, Gaussian, Laplacian, Linear, Poly
 
 from ..kernels.cases import CASES, DATA
 
+pytestmark = pytest.mark.slow("every kernel in every tool of the peer")
+
 rng = np.random.default_rng(3)
 X, Z = rng.standard_normal((40, 4)), rng.standard_normal((9, 4))
 y = (X[:, 0] * X[:, 1] > 0).astype(int)

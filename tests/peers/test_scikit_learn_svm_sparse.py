@@ -5,4 +5,7 @@ import pytest
 from .swapped import peer_tests
 
 globals().update(peer_tests("test_sparse", {}))
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.slow("every kind of sparse matrix with every kernel, each against a dense one"),
+]

@@ -211,6 +211,7 @@ def test_other_things_with_a_length_are_no_text():
     assert Categorical()(as_samples(["a", "b"]))[0, 1] == 0
 
 
+@pytest.mark.alone("measures memory")
 def test_a_long_text_does_not_lengthen_the_others():
     texts = ["a"] * 1000 + ["b" * 100_000]
     tracemalloc.start()

@@ -91,6 +91,7 @@ def row(X, i):
 
 @pytest.mark.parametrize("kernel", [Gaussian("median").on(0), Linear().on([0, 2]) + Gaussian(1).on(2)], ids=str)
 @pytest.mark.parametrize(("whole", "gappy"), CASES + ARRAYS)
+@pytest.mark.slow("every machine on every kind of data")
 def test_columns_that_are_not_read_may_have_gaps(whole, gappy, kernel):
     expected = KernelRidge(0.1, kernel=kernel).fit(whole, Y).predict(whole)
     for X in (whole, gappy):

@@ -41,6 +41,7 @@ def loaded(thing):
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.__name__)
 @pytest.mark.parametrize("given", ["list", "array", "flat", "nltk"])
+@pytest.mark.slow("trees of many levels in every machine")
 def test_machines_on_deep_trees_are_pickled(machine, given):
     X = {
         "list": DEEP,
@@ -84,6 +85,7 @@ def test_samples_of_deep_trees_are_pickled():
     assert repr(loaded(as_samples(DEEP))) == "<4 objects of type tuple>"
 
 
+@pytest.mark.slow("as deep as a recursion never gets")
 def test_a_hundred_thousand_levels_are_pickled():
     X = [chain(100_000, "a"), *DEEP[1:]]
     fitted = SVC(kernel=K).fit(X, Y)

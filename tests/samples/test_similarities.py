@@ -31,6 +31,7 @@ def test_nothing_is_symmetric_that_is_not_a_number():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kernel", ["precomputed", "a function"])
+@pytest.mark.alone("measures memory")
 def test_a_given_matrix_is_not_copied(dtype, kernel):
     K = np.eye(2500, dtype=dtype)
     K[0, 1], K[1, 0] = 0.25, 0.25 + 1e-6  # not quite

@@ -115,6 +115,7 @@ def test_invert_keeps_the_upper_triangle():
         invert(np.array([[1.0, 0.0], [1.0, 0.0]]))
 
 
+@pytest.mark.alone("two threads take turns many times a second")
 def test_an_eigendecomposition_does_not_hold_the_interpreter():
     A = rng.standard_normal((500, 500))
     moments, done = [], threading.Event()
@@ -133,6 +134,7 @@ def test_an_eigendecomposition_does_not_hold_the_interpreter():
     assert sum(start < moment < end for moment in moments) >= 5
 
 
+@pytest.mark.alone("measures seconds")
 def test_long_calls_hear_ctrl_c():
     release = threading.Event()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in a job run by nohup

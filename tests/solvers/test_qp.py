@@ -21,6 +21,7 @@ def test_agrees_with_smo(problem):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow("a general solver of quadratic programmes is slow")
 def test_coefficients_that_do_not_add_up_are_no_solution():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((200, 5)) * [1, 10, 100, 1e3, 1e4]

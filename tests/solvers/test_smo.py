@@ -113,6 +113,7 @@ def test_the_number_of_threads_and_the_memory_change_no_bit(budget):
 
 
 @pytest.mark.parametrize("kind", ["stored", "sparse"])
+@pytest.mark.slow("needs so many samples that threads share them out")
 def test_the_number_of_threads_changes_no_bit_where_rows_come_in_batches(kind):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(6500) < 0.5, 1.0, -1.0)
@@ -186,6 +187,7 @@ def test_progress_is_told_and_may_stop():
 
 
 @pytest.mark.parametrize("n", [1500, 30000])
+@pytest.mark.stress("sends Ctrl-C into a long fit")
 def test_ctrl_c_returns_at_once_with_what_there_is(n):
     X, y = overlapping(n, d=60)
     gram, problem = Gaussian(gamma=1e-4).gram(X), hinge(y, 1e7)
@@ -312,6 +314,7 @@ def test_problems_solved_together_are_one_block_each_if_they_fit(n):
 
 @pytest.mark.parametrize("megabytes", [20, 40, 50, 70, 120])
 @pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.slow("needs so many samples that memory is short")
 def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse):
     """Pairs of classes that single precision does not do justice to, in memory that threads share."""
     rng = np.random.default_rng(0)
@@ -366,6 +369,7 @@ def hard_data():
 @pytest.mark.parametrize("C", [0.01, 1.0, 1e2, 1e4, 1e6])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", hard_data())
+@pytest.mark.slow("hard data take as many steps as there may be")
 def test_hard_data_end_within_tol_or_say_so(name, dtype, C):
     X, y = hard_data()[name]
     X = X.astype(dtype)

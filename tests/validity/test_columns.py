@@ -56,6 +56,7 @@ def test_a_kernel_that_sees_no_products_finds_nothing_in_an_exclusive_or():
 
 @pytest.mark.parametrize("task", ["classes", "many classes", "regression", "outputs"])
 @pytest.mark.parametrize("width", [1, 6, 20])
+@pytest.mark.slow("a rate of errors needs many draws")
 def test_of_noise_hardly_anything_is_found(width, task):
     """False alarms are near one in a hundred of single columns, as of all together."""
     alarms = advised = 0
