@@ -2,7 +2,7 @@
 
 from mercer.machines.basis import BasisRidge
 from mercer.machines.classify import SVC, NuSVC
-from mercer.machines.decompose import KernelPCA
+from mercer.machines.components import KernelPCA
 from mercer.machines.features import KernelFeatures
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.lms import LMS, KernelLMS

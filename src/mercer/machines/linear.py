@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -26,6 +26,7 @@ from mercer.kernels import Linear
 from mercer.machines.base import warn_caller, watch
 from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.machines.labels import class_factors, lost_classes
+from mercer.machines.liblinear import joint_objective, judged_l1
 from mercer.machines.progress import linear_line
 from mercer.machines.targets import positive_weights
 from mercer.machines.training import dense
@@ -42,7 +43,7 @@ from mercer.samples import as_samples
 from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
-from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
+from mercer.solvers.linear import LinearSolution, LinearSolver
 from mercer.solvers.smo import SolverInterrupted
 
 
@@ -380,33 +381,6 @@ class OneAgainstRest(Sequence[Problem]):
         own = self.label == (1 if only else k)
         cost = self.cost * np.where(own, self.factor[1 if only else k], self.factor[0] if only else 1.0)
         return self.loss(np.where(own, 1.0, -1.0), cost, bias=False)
-
-
-def judged_l1(peer: Any, X: Any, label: Any, cost: Vector, factor: Vector, constant: float) -> list[Certificate]:
-    """How good liblinear's weights are for penalty="l1", class by class."""
-    only, certificates = len(peer.coef_) == 1, []
-    for k, (weights, intercept) in enumerate(
-        zip(peer.coef_, np.broadcast_to(peer.intercept_, len(peer.coef_)), strict=True)
-    ):
-        positive = label == (1 if only else k)
-        costs = cost * np.where(positive, factor[1 if only else k], factor[0] if only else 1.0)
-        q = np.where(positive, 1.0, -1.0)
-        certificate = judge_l1(X, weights, float(intercept), constant, q, costs)
-        certificates.append(replace(certificate, iterations=peer.n_iter_))
-    return certificates
-
-
-def joint_objective(peer: Any, X: Any, label: Any, cost: Vector, constant: float) -> float:
-    """Crammer and Singer's: 1/2 sum_k |w_k|^2 + sum_i C_i max_k (f_k + [k is wrong] - f of the right one)."""
-    coef, intercept = peer.coef_, np.atleast_1d(peer.intercept_)
-    if len(peer.classes_) == 2:  # kept as a difference; of all pairs of weights with it, half each is the shortest
-        coef, intercept = np.vstack([-coef / 2, coef / 2]), np.append(-intercept / 2, intercept / 2)
-    f = np.asarray(X @ coef.T) + intercept
-    right = np.take_along_axis(f, label[:, None], axis=1).ravel()
-    f += 1.0
-    np.put_along_axis(f, label[:, None], right[:, None], axis=1)
-    last = np.sum((intercept / constant) ** 2) if constant else 0.0
-    return float(0.5 * (np.sum(coef**2) + last) + cost @ (f.max(axis=1) - right))
 
 
 def _validated(machine: Any, X: Any, y: Any) -> tuple[Any, Any, InputFeatures]:

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_array
 
 from mercer.machines.base import warn_caller
 from mercer.machines.fit import view
-from mercer.machines.ridge import Chosen, PosedRidge, RidgeFit, RidgeMachine
+from mercer.machines.ridge import RidgeMachine
+from mercer.machines.ridge_fit import Chosen, PosedRidge, RidgeFit
 from mercer.problem import Vector
 from mercer.remembered import remembered
 from mercer.solvers.spectral import Spectral
