@@ -105,8 +105,10 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         kernel, a = posed.gram.kernel, solution.coefficients
         known = precise(kernel, posed.gram.samples, a, float(np.abs(posed.given).max()))
         f = Expansion(kernel, known, a, np.asarray(solution.bias))
-        absent = np.setdiff1d(np.arange(len(posed.given)), posed.kept)
-        missed = posed.given[absent] - f(posed.samples.take(absent)) if len(absent) else posed.given[:0]
+        missed, n = posed.given[:0], len(posed.given)
+        if len(posed.kept) < n:
+            absent = np.setdiff1d(np.arange(n), posed.kept)
+            missed = posed.given[absent] - f(posed.samples.take(absent))
         return self._keeps(
             **posed.features.found(),
             expansion=f,
@@ -117,7 +119,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
             free_bias=bool(self.fit_intercept),
             support=posed.kept,
             absent=missed,
-            X_given=as_kept(posed.X, f.samples, whole=not len(absent)),
+            X_given=as_kept(posed.X, f.samples, whole=not len(missed)),
             **chosen.facts,
         )
 
