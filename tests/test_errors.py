@@ -11,6 +11,7 @@ import pytest
 
 import mercer
 from mercer import MercerError, MercerWarning
+from mercer.deadline import TimeIsUp
 from mercer.solvers import SolverInterrupted
 
 CONCEPTS = Path(__file__).parents[1] / "docs/concepts.md"
@@ -52,7 +53,7 @@ def test_each_survives_a_pickle(item):
 
 
 def test_interrupts_pass_through_handlers_of_errors():
-    assert [item for item in OURS if not issubclass(item, Exception)] == [SolverInterrupted]
+    assert [item for item in OURS if not issubclass(item, Exception)] == [SolverInterrupted, TimeIsUp]
 
 
 @pytest.mark.skipif(not CONCEPTS.exists(), reason="the sources are not there")

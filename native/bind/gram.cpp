@@ -1,7 +1,6 @@
 #include "bind/bind.hpp"
 #include "bind/matrices.hpp"
 #include "bind/rows.hpp"
-#include "gram/row_cache.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -24,43 +23,6 @@ namespace {
 
 using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class Cache, class Block> void check(const Cache& cache, const Positions& rows, const Block& block) {
-    if (block.shape(0) != rows.shape(0) || Index(block.shape(1)) != cache.columns())
-        throw std::invalid_argument("expected one row of the matrix's width per position");
-}
-
-template <class T> void bind_row_cache(nb::module_& m, const char* name) {
-    using Cache = mercer::RowCache<T>;
-    using Block = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-    nb::class_<Cache>(m, name)
-        .def(nb::init<Index, std::size_t>(), "columns"_a, "budget"_a)
-        // Fills the rows of out that are cached and returns the positions of those that are not.
-        .def(
-            "get",
-            [](Cache& self, Positions rows, Block out) {
-                check(self, rows, out);
-                std::vector<Index> missing;
-                nb::gil_scoped_release release;
-                for (Index r = 0; r < Index(rows.shape(0)); ++r)
-                    if (!self.get(rows.data()[r], out.data() + r * Index(out.shape(1)))) missing.push_back(r);
-                return missing;
-            },
-            "rows"_a, "out"_a.noconvert())
-        .def(
-            "put",
-            [](Cache& self, Positions rows, Block values) {
-                check(self, rows, values);
-                nb::gil_scoped_release release;
-                for (Index r = 0; r < Index(rows.shape(0)); ++r)
-                    self.put(rows.data()[r], values.data() + r * Index(values.shape(1)));
-            },
-            "rows"_a, "values"_a.noconvert())
-        .def_prop_ro("capacity", &Cache::capacity)
-        .def_prop_ro("hits", &Cache::hits)
-        .def_prop_ro("misses", &Cache::misses)
-        .def("__len__", &Cache::size);
-}
 
 // The memory of an order of so many rows at the most, checked.
 const Index* checked(const Positions& order, Index rows) {
@@ -138,6 +100,23 @@ class PythonGram final : public mercer::Gram<double> {
     mutable std::unique_ptr<mercer::Pairs<double>> all_;
 };
 
+// Rows in one precision, in the order of the matrix; False if it is not there in that precision, or in use.
+template <class T> void bind_rows(nb::class_<BoundMatrices>& matrices) {
+    using Block = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    matrices.def(
+        "rows",
+        [](const BoundMatrices& held, Positions index, std::size_t budget, Block out) {
+            const Index n = held.matrices.exact->size();
+            checked(index, n);
+            if (out.shape(0) != index.shape(0) || Index(out.shape(1)) != n)
+                throw std::invalid_argument("expected one row of the matrix's width per position");
+            const std::vector<Index> rows(index.data(), index.data() + index.shape(0));
+            nb::gil_scoped_release release;
+            return mercer::read_rows(held.matrices, rows, budget, out.data());
+        },
+        "index"_a, "budget"_a, "out"_a.noconvert());
+}
+
 template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
@@ -179,9 +158,18 @@ template <class S> void bind_matrices(nb::module_& m) {
 } // namespace
 
 void bind_gram(nb::module_& m) {
-    bind_row_cache<float>(m, "RowCacheF32");
-    bind_row_cache<double>(m, "RowCacheF64");
-    nb::class_<BoundMatrices>(m, "Matrices");
+    nb::class_<BoundMatrices> matrices(m, "Matrices");
+    matrices
+        // Whether others will want rows after the solve that computes them.
+        .def_prop_rw(
+            "lasting", [](const BoundMatrices& held) { return held.matrices.memory.lasting; },
+            [](BoundMatrices& held, bool lasting) { held.matrices.memory.lasting = lasting; })
+        .def_prop_ro("computed", [](const BoundMatrices& held) { return Index(held.matrices.memory.computed); })
+        .def_prop_ro("kept_bytes", [](const BoundMatrices& held) {
+            return held.matrices.memory.bytes<float>() + held.matrices.memory.bytes<double>();
+        });
+    bind_rows<float>(matrices);
+    bind_rows<double>(matrices);
     bind_matrices<float>(m);
     bind_matrices<double>(m);
     m.def(

@@ -1,7 +1,7 @@
 // The matrices that solvers work on, together with the Python arrays that own their memory.
 #pragma once
 
-#include "gram/gram.hpp"
+#include "gram/matrices.hpp"
 
 #include <nanobind/nanobind.h>
 

@@ -5,12 +5,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <new>
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_memory(nb::module_& m) {
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const mercer::OutOfMemory&) {
+            throw; // says how much
+        } catch (const std::bad_alloc& error) {
+            if (std::strcmp(error.what(), std::bad_alloc().what()) != 0) throw;
+            PyErr_SetString(PyExc_MemoryError, "there is no memory left for the lists of the core");
+        }
+    });
     // Uninitialised bytes of a Buffer, which goes back when the last array that looks into it is gone.
     m.def(
         "memory",

@@ -61,7 +61,7 @@ class AdditiveFunction {
                                               const std::int32_t* at, double* sums) const;
 
     Index segments_ = 1, outputs_ = 1;
-    Index within_ = 0;    // room for so many knots within a piece
+    Index within_ = 0;    // the most knots within a piece
     bool narrow_ = false; // whose values are of float32
     KnotSearch<double> shared_;
     std::vector<Pieces> pieces_;

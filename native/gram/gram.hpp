@@ -30,12 +30,6 @@ template <class T> class Gram {
     virtual double error() const = 0;
 };
 
-// The same matrix in both precisions.
-struct Matrices {
-    std::unique_ptr<Gram<float>> single; // null where its error has no bound, or it gains nothing
-    std::unique_ptr<Gram<double>> exact;
-};
-
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
 // the source must outlive the result. A grid in the frame must hold in the precision of the matrix. Packed samples are
 // kept if they take at most `budget` bytes; else they are packed whenever they are wanted. `error` bounds what the

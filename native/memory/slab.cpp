@@ -45,8 +45,8 @@ void free_slab(void* data) { ::operator delete(data, kAlignment); }
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
 
-// Gives so many bytes at the end of what was touched back to the system; all of them where that cannot be done in
-// parts. Returns how many.
+// Gives this number of bytes at the end of what was touched back to the system; all of them where that cannot be done
+// in parts. Returns how many.
 std::size_t shorten(Kept& slab, std::size_t bytes) {
 #if defined(__linux__)
     const std::size_t cut = std::min(slab.touched, whole_pages(bytes));
@@ -58,7 +58,7 @@ std::size_t shorten(Kept& slab, std::size_t bytes) {
     return cut;
 }
 
-// Gives back so many bytes of what is kept. The ends of the largest: what does not fill its slab has left them
+// Gives back `bytes` of what is kept. The ends of the largest: what does not fill its slab has left them
 // untouched, so that they cost nothing.
 void give_back(std::size_t bytes) {
     std::sort(g_kept.begin(), g_kept.end());
@@ -70,7 +70,15 @@ void give_back(std::size_t bytes) {
     }
 }
 
+void free_kept() {
+    for (const Kept& slab : g_kept) free_slab(slab.data);
+    g_kept.clear();
+}
+
 } // namespace
+
+OutOfMemory::OutOfMemory(std::size_t bytes)
+    : text_("there is no memory for " + std::to_string((bytes + 999'999) / 1'000'000) + " MB more") {}
 
 void* Slab::reserve(std::size_t bytes) {
     bytes = whole_pages(bytes);
@@ -89,7 +97,12 @@ void* Slab::reserve(std::size_t bytes) {
     }
     give_back(bytes - std::min(bytes, touched_));
     if (!data_) {
-        data_ = ::operator new(bytes, kAlignment);
+        data_ = ::operator new(bytes, kAlignment, std::nothrow);
+        if (!data_) {
+            free_kept(); // which has no memory behind it by now, but addresses, and these may be limited, too
+            data_ = ::operator new(bytes, kAlignment, std::nothrow);
+        }
+        if (!data_) throw OutOfMemory(bytes);
         size_ = bytes;
 #if defined(__linux__)
         madvise(data_, bytes, MADV_HUGEPAGE);
@@ -127,8 +140,7 @@ void keep_at_most(std::size_t bytes) {
 
 void drop_slabs() {
     std::lock_guard lock(g_mutex);
-    for (const Kept& slab : g_kept) free_slab(slab.data);
-    g_kept.clear();
+    free_kept();
 }
 
 } // namespace mercer

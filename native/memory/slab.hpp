@@ -4,9 +4,21 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace mercer {
+
+// There is no memory of this size.
+class OutOfMemory : public std::bad_alloc {
+  public:
+    explicit OutOfMemory(std::size_t bytes);
+    const char* what() const noexcept override { return text_.c_str(); }
+
+  private:
+    std::string text_;
+};
 
 class Slab {
   public:
@@ -15,6 +27,7 @@ class Slab {
     Slab(const Slab&) = delete;
     Slab& operator=(const Slab&) = delete;
     // At least this many bytes, uninitialised, on a huge page's boundary if that large; the contents are lost.
+    // OutOfMemory if there are none, even without what is kept.
     void* reserve(std::size_t bytes);
     void* data() const { return data_; }
     void release();
@@ -29,7 +42,7 @@ class Slab {
     std::size_t size_ = 0, touched_ = 0; // bytes there are, and of these the first ones that may have been written
 };
 
-// Of what is kept, gives back to the system whatever exceeds so many bytes.
+// Of what is kept, gives back to the system whatever exceeds this number of bytes.
 void keep_at_most(std::size_t bytes);
 // All of it, and the addresses too.
 void drop_slabs();

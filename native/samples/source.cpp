@@ -5,7 +5,7 @@
 namespace mercer {
 namespace {
 
-// The sum of value(0)^2, value(1)^2 ... of so many, in sums that run side by side.
+// The sum of value(i)^2 for i from 0 to count - 1, in sums that run side by side.
 template <class F> double sum_of_squares(Index count, F value) {
     constexpr Index kLanes = 8;
     double lanes[kLanes] = {};

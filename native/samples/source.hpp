@@ -34,7 +34,7 @@ template <class T> struct Source {
     bool contiguous() const { return !sparse() && !other && column_stride == 1; }
     Index at(Index i) const { return order ? order[i] : i; }
     const T* row(Index i) const { return data + at(i) * row_stride; } // dense, and not of the other precision
-    // Sparse: row i holds the values from begin(i) on, and before end(i); all rows so many.
+    // Sparse: row i holds the values from begin(i) on, and before end(i); stored() is their number in all rows.
     Index begin(Index i) const { return indptr[at(i)]; }
     Index end(Index i) const { return indptr[at(i) + 1]; }
     T value(Index p) const { return other ? T(other[p]) : values[p]; }

@@ -1,6 +1,6 @@
 // Solves the problem of problem.hpp by decomposition: minimise over a working set, with the block of the matrix among
-// it in memory (block.hpp); then correct the slopes of all coefficients with the rows of those that moved (rows.hpp);
-// repeat until no pair of coefficients violates the optimality conditions by more than tol.
+// it in memory (inner_solver.hpp); then correct the slopes of all coefficients with the rows of those that moved
+// (problem_matrix.hpp); repeat until no pair of coefficients violates the optimality conditions by more than tol.
 //
 // Osuna, Freund and Girosi (1997); Joachims, "Making large-scale SVM learning practical" (1999). A problem that is
 // small enough is its own working set. The working sets of a vast one are active sets, each of them decomposed in the
@@ -10,7 +10,7 @@
 
 #include "gram/gram.hpp"
 #include "solvers/problem.hpp"
-#include "solvers/rows.hpp"
+#include "solvers/problem_matrix.hpp"
 
 #include <functional>
 #include <vector>
@@ -31,14 +31,14 @@ struct Progress {
     int bits;         // of the matrix's entries
 };
 
-// Without another limit, a solver ends after so many steps, or after as many as take some minutes.
+// The most steps of a solver that nobody has set a limit; it ends before if they take more than some minutes.
 inline constexpr Index kMostSteps = 200'000'000;
 
 inline constexpr Index kVast = 32768;
 
-// A problem of so few coefficients costs next to nothing. It is solved in double precision and finer than tol, which
-// takes a few steps more: then the coefficients no longer depend on which of two equal ones the last bit of the matrix
-// prefers.
+// A problem of up to this number of coefficients costs next to nothing. It is solved in double precision and finer than
+// tol, which takes a few steps more: then the coefficients no longer depend on which of two equal ones the last bit of
+// the matrix prefers.
 inline constexpr Index kTiny = 200;
 
 struct Settings {
@@ -63,11 +63,11 @@ struct Solved {
     }
 };
 
-// squares: what this problem shares with others, or null. a: feasible coefficients, improved in place. f: K a for each
+// lent: rows that outlive this solve. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,
 // whatever happens, and what was done is added to `solved`. Both have problem.count entries.
-template <class T> void decompose(const Gram<T>& gram, const Squares<T>* squares, const Problem& problem,
-                                  const double* total, const Settings& settings, Solved& solved, bool& started,
-                                  double* a, double* f, Index number = 0);
+template <class T> void decompose(const Gram<T>& gram, const Lent<T>& lent, const Problem& problem, const double* total,
+                                  const Settings& settings, Solved& solved, bool& started, double* a, double* f,
+                                  Index number = 0);
 
 } // namespace mercer

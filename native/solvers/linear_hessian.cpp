@@ -8,7 +8,7 @@
 namespace mercer::linear {
 namespace {
 
-constexpr Index kMatrixWidth = 128;  // up to so many columns the matrix costs less than the products it saves
+constexpr Index kMatrixWidth = 128;  // columns up to which the matrix costs less than the products it saves
 constexpr Index kFactorWidth = 1500; // more columns than this: diagonal
 constexpr Index kRowsPerColumn = 12; // rows of the factored preconditioner
 

@@ -44,7 +44,7 @@ template <class T> struct KernelBlock {
     Index columns() const { return support + rows; }
 };
 
-// One pass over a block. If `budget` is not 0 and a mistake makes it more than so many columns with coefficients, the
+// One pass over a block. If `budget` is not 0 and a mistake makes it more than `budget` columns with coefficients, the
 // one that f changes least without, of least sum_c a_c^2 k(x, x), is given up; of equals the oldest (Wang, Crammer and
 // Vucetic, "Breaking the curse of kernelization", JMLR 13, 2012).
 template <class T>

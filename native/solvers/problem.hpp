@@ -58,9 +58,9 @@ struct NegativeCurvature {
 void make_feasible(const Problem& problem, const double* total, double* a);
 
 // Some coefficients of a problem as a problem of their own, in which the others stay as they are: f = K a of all.
-class Part {
+class Subproblem {
   public:
-    Part(const Problem& whole, const std::vector<Index>& which) {
+    Subproblem(const Problem& whole, const std::vector<Index>& which) {
         const auto count = which.size();
         numbers_.reserve(5 * count);
         for (const double* all : {whole.q, whole.lower, whole.upper, whole.l1, whole.ridge})
@@ -76,7 +76,7 @@ class Part {
                     sample_.data(), whole.group ? group_.data() : nullptr,
                     whole.groups};
     }
-    Part(const Part&) = delete;
+    Subproblem(const Subproblem&) = delete;
     const Problem& problem() const { return problem_; }
 
   private:

@@ -1,14 +1,16 @@
 #include "solvers/solve.hpp"
 
+#include "solvers/exact_products.hpp"
+#include "solvers/memory_plan.hpp"
 #include "solvers/progress.hpp"
-#include "solvers/room.hpp"
 #include "solvers/selection.hpp"
-#include "solvers/sharpening.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <type_traits>
 
 namespace mercer {
 namespace {
@@ -36,10 +38,36 @@ constexpr double kClose = 1e-6, kDoubt = 0.03;
 // What roundings that are not independent may add to every entry, of its size: about one in single precision.
 constexpr double kBiased = 1e-7;
 
-struct Shared {
-    std::unique_ptr<Squares<float>> single;
-    std::unique_ptr<Squares<double>> exact;
-};
+// The whole matrix of few samples is worth keeping if others will want it, too.
+template <class T> bool worth_whole(const MatrixMemory& memory, const Gram<T>& gram, std::size_t budget) {
+    const auto n = std::size_t(gram.size());
+    return memory.lasting && gram.size() <= kWhole && n * n * sizeof(T) <= budget && gram.cost() > costs::kRead;
+}
+
+// The common rows of these runs, those that there are already if they are of the same.
+template <class T>
+void share(MatrixMemory& memory, const Gram<T>& gram, const std::vector<Run>& runs, std::size_t budget) {
+    auto& common = memory.common<T>();
+    if (common && common->runs() == runs && common->bytes() <= budget) return;
+    common.reset(); // its memory first
+    common = std::make_unique<CommonRows<T>>(gram, runs, budget);
+}
+
+// What is lent to a problem that is solved alone, and what that leaves of the budget. Rows of the other precision make
+// way if they take more than this part of it.
+constexpr std::size_t kOther = 4;
+template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, Settings& settings) {
+    using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
+    if (memory.bytes<Other>() > settings.budget / kOther) memory.drop<Other>();
+    settings.budget -= memory.bytes<Other>();
+    const std::size_t free = settings.budget - std::min(settings.budget, gram.bytes());
+    if (worth_whole(memory, gram, free / 2))
+        share(memory, gram, {{0, gram.size()}}, free / 2);
+    else
+        memory.common<T>().reset();
+    settings.budget -= memory.common_bytes<T>();
+    return {memory.common<T>().get(), &memory.rows<T>(), memory.lasting};
+}
 
 // How far the violation and the objectives may be off if every entry of the matrix is by `error`.
 struct Doubt {
@@ -65,18 +93,18 @@ Certificate certify(const Task& task, const Doubt& doubt) {
     return result;
 }
 
-// Certifies what was found in single precision, sharpened as far as the certificate needs it. Says whether that is the
+// Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(Sharpening& sharpening, double error, Task& task, double tol) {
+bool judge(ExactProducts& products, double error, Task& task, double tol) {
     Doubt doubt(task, error);
     // The objectives first: what they need is computed at half the price.
     if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
-        sharpening.support();
+        products.support();
         doubt.objectives = 0;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
     if (doubt.violation > kNegligible * tol) {
-        sharpening.violators(error);
+        products.violators(error);
         doubt.violation = 0;
     }
     task.certificate = certify(task, doubt);
@@ -116,36 +144,40 @@ void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
     }
 }
 
-void solve_in_turn(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
+template <class T> void run(const Gram<T>& gram, MatrixMemory& memory, Task& task, Settings settings, Index number) {
+    const Lent<T> lent = settings.together ? Lent<T>{memory.common<T>().get()} : lend(memory, gram, settings);
+    task.bits = 8 * int(sizeof(T));
+    decompose(gram, lent, task.problem, task.total, settings, task.solved, task.begun, task.a, task.f, number);
+}
+
+void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, Task& task, const Settings& settings, Index number) {
     const Problem& problem = task.problem;
-    if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
-        task.bits = 32;
-        decompose(*matrices.single, shared.single.get(), problem, task.total, settings, task.solved, task.begun, task.a,
-                  task.f, number);
-        Sharpening sharpening(*matrices.exact, problem, task.a, task.f);
-        if (judge(sharpening, matrices.single->error(), task, settings.tol)) return;
-        sharpening.all();
-    }
-    task.bits = 64;
     Settings rest = settings;
+    if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
+        run(*matrices.single, memory, task, settings, number);
+        ExactProducts products(*matrices.exact, problem, task.a, task.f);
+        if (judge(products, matrices.single->error(), task, settings.tol)) return;
+        products.all();
+    }
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
     if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
-    decompose(*matrices.exact, shared.exact.get(), problem, task.total, rest, task.solved, task.begun, task.a, task.f,
-              number);
+    run(*matrices.exact, memory, task, rest, number);
     task.certificate = certify(task);
     doubt_rounding(*matrices.exact, task, settings.tol);
     task.finished = true;
 }
 
 // Whatever happens, a certificate is as true as what is known by then: nothing, before f is.
-void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const Settings& settings, Index number) {
+void solve_one(const Matrices& matrices, MatrixMemory& memory, Task& task, const Settings& settings, Index number) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     task.begun = false;
     task.solved = {};
     task.certificate = {infinity, -infinity, infinity, {}};
     try {
-        solve_in_turn(matrices, shared, task, settings, number);
+        solve_in_turn(matrices, memory, task, settings, number);
+        memory.computed += task.solved.computed;
     } catch (...) {
+        memory.computed += task.solved.computed;
         if (task.begun) {
             task.certificate = certify(task, Doubt(task, task.bits == 32 ? matrices.single->error() : 0.0));
             if (task.bits == 64) doubt_rounding(*matrices.exact, task, settings.tol);
@@ -160,29 +192,41 @@ void solve_one(const Matrices& matrices, const Shared& shared, Task& task, const
 struct Shares {
     Settings own;
     int threads;
-    Shared shared;
 
-    Shares(const Matrices& matrices, const std::vector<const Problem*>& problems, const Settings& settings)
+    Shares(const Matrices& matrices, MatrixMemory& memory, const std::vector<const Problem*>& problems,
+           const Settings& settings)
         : own(settings) {
         own.together = true;
         const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
         bool single = bool(matrices.single);
         for (const Problem* problem : problems)
             single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
-        const Room<double> exact(*matrices.exact, *problems.front());
-        const std::size_t each = single ? Room<float>(*matrices.single, *problems.front()).taken() : exact.taken();
+        const MemoryPlan<double> exact(*matrices.exact, *problems.front());
+        const std::size_t each =
+            single ? MemoryPlan<float>(*matrices.single, *problems.front()).taken() : exact.taken();
         const std::size_t room = own.budget - std::min(own.budget, packed);
         // What any number of threads leaves for a working set: it decides the steps.
         const std::size_t block = std::min(room, each);
         own.block = block - std::min(block, exact.beside());
         threads = std::clamp(int(std::min<std::size_t>(room / (each + 1), 1 << 20)), 1, thread_count());
         const std::size_t free = room - std::min(room, std::size_t(threads) * each);
+        memory.rows<float>().drop(), memory.rows<double>().drop(); // each thread has some of its own
         if (matrices.single)
-            shared.single = std::make_unique<Squares<float>>(*matrices.single, problems, free);
+            memory.common<double>().reset();
         else
-            shared.exact = std::make_unique<Squares<double>>(*matrices.exact, problems, free);
-        const std::size_t common = shared.single ? shared.single->bytes() : shared.exact->bytes();
+            memory.common<float>().reset();
+        const std::size_t common = matrices.single ? share_runs(*matrices.single, memory, problems, free)
+                                                   : share_runs(*matrices.exact, memory, problems, free);
         own.budget = packed + (room - std::min(room, common)) / std::size_t(threads);
+    }
+
+  private:
+    template <class T> static std::size_t share_runs(const Gram<T>& gram, MatrixMemory& memory,
+                                                     const std::vector<const Problem*>& problems, std::size_t free) {
+        share(memory, gram,
+              worth_whole(memory, gram, free) ? std::vector<Run>{{0, gram.size()}} : common_runs(gram, problems, free),
+              free);
+        return memory.common_bytes<T>();
     }
 };
 
@@ -206,18 +250,21 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         const double own = double(tasks[i].problem.count) * double(tasks[i].problem.count);
         (own * kMuch > work ? alone : together).push_back(i);
     }
-    for (std::size_t i : alone) solve_one(matrices, {}, tasks[i], settings, Index(i));
+    MatrixMemory own;
+    const std::unique_lock lock(matrices.memory.in_use, std::try_to_lock);
+    MatrixMemory& memory = lock ? matrices.memory : own;
+    for (std::size_t i : alone) solve_one(matrices, memory, tasks[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),
                      [&](std::size_t i, std::size_t j) { return tasks[i].problem.count > tasks[j].problem.count; });
     if (together.empty()) return;
     std::vector<const Problem*> problems;
     for (std::size_t i : together) problems.push_back(&tasks[i].problem);
-    const Shares shares(matrices, problems, settings);
+    const Shares shares(matrices, memory, problems, settings);
     parallel(
         long(together.size()),
         [&](long k) {
             const std::size_t i = together[std::size_t(k)];
-            solve_one(matrices, shares.shared, tasks[i], shares.own, Index(i));
+            solve_one(matrices, memory, tasks[i], shares.own, Index(i));
         },
         shares.threads);
 }

@@ -2,7 +2,7 @@
 // precision where the certificate says that it was not.
 #pragma once
 
-#include "gram/gram.hpp"
+#include "gram/matrices.hpp"
 #include "solvers/certificate.hpp"
 #include "solvers/decomposition.hpp"
 
@@ -23,7 +23,7 @@ struct Task {
     int bits = 64; // the precision in which it ended
 };
 
-// Throws Interrupted if asked to stop.
+// Rows computed for one solve are kept by the matrix for the next. Throws Interrupted if asked to stop.
 void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& settings);
 
 } // namespace mercer

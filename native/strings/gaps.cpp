@@ -75,7 +75,7 @@ template <class K> struct Side {
     }
 };
 
-// Whether the words of some rows are many for so many cells of a table: then they are counted by single bits.
+// Whether the words of some rows are many for the number of cells in a table: then they are counted by single bits.
 bool worth_masks(double words, double cells) {
     constexpr double kFewestPerCell = 4, kMostCells = 1 << 14; // beyond, masks leave the caches
     return words >= kFewestPerCell * cells && cells <= kMostCells;

@@ -22,7 +22,7 @@ std::vector<double> shares(const std::vector<double>& weights, Index length);
 template <class T>
 std::unique_ptr<Pairs<T>> bind_gaps(const Bags& x, const Bags& z, const std::vector<double>& weights);
 
-// About how many nanoseconds of one thread a block of so many rows and columns needs.
+// About how many nanoseconds one thread needs for a block of this size.
 double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows, Index columns);
 
 } // namespace mercer

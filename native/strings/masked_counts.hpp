@@ -18,7 +18,7 @@ namespace mercer {
 
 class MaskedCounts {
   public:
-    // Counters up to `most` for so many columns, all zero.
+    // Counters up to `most`, one for each of the columns, all zero.
     void start(std::size_t columns, double most) {
         depth_ = std::size_t(std::ilogb(std::max(most, 1.0))) + 1 + kSpare;
         planes_.assign(columns * depth_, Mask{});

@@ -231,7 +231,7 @@ double tree_time(const Bags& x, const Bags& z, const std::vector<double>& weight
     const auto most = Index(weights.size()) - 1;
     const double words = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)) * double(rows);
     const double equal = 1.0 / double(x.alphabet);
-    std::vector<double> chance(std::size_t(x.length) + 2, 0.0); // that so many letters of the path differ
+    std::vector<double> chance(std::size_t(x.length) + 2, 0.0); // [m]: that m letters of the path differ
     chance[0] = 1;
     double nodes = 1, steps = 0;
     for (Index p = 0; p < x.length; ++p) {

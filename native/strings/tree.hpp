@@ -17,7 +17,7 @@ namespace mercer {
 template <class T>
 std::unique_ptr<Pairs<T>> bind_tree(const Bags& x, const Bags& z, const std::vector<double>& weights);
 
-// About how many nanoseconds of one thread so many rows need, with all columns.
+// About how many nanoseconds one thread needs for this number of rows, with all columns.
 double tree_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows);
 
 } // namespace mercer

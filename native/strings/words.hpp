@@ -15,7 +15,7 @@ using Key = std::uint64_t;
 struct WordRule {
     Index shortest = 1, longest = 1; // their lengths
     bool both_strands = false;       // also those of the reverse complement; letter c pairs with alphabet - 1 - c
-    Index mismatches = 0;            // also every word that differs in at most so many letters
+    Index mismatches = 0;            // also count every word that differs in up to this number of letters
 };
 
 // Row i holds the words keys[indptr[i] .. indptr[i + 1]), ascending, each with its count.

@@ -3,7 +3,7 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "solvers/certificate.hpp"
-#include "solvers/sharpening.hpp"
+#include "solvers/exact_products.hpp"
 #include "threads/pool.hpp"
 
 using namespace mercer;
@@ -107,7 +107,7 @@ static void sharpening(const Data& data, const Example& example, const std::vect
     for (Index p = 0; p < problem.count; ++p) f[std::size_t(p)] += noise[std::size_t(problem.sample_of(p))];
     const auto rough = f;
     const auto gram = data.gram<double>();
-    Sharpening violators(*gram, problem, a.data(), f.data());
+    ExactProducts violators(*gram, problem, a.data(), f.data());
     const Index many = violators.violators(error);
     CHECK(many > 0 && many <= problem.count);
     const double true_violation = naive::violation(problem, a.data(), exact.data());
@@ -125,11 +125,11 @@ static void sharpening(const Data& data, const Example& example, const std::vect
     for (std::size_t p = 0; p < f.size(); ++p) CHECK_CLOSE(f[p], exact[p], 1e-14, 1 + mass);
     // With an unknown error, everything.
     auto all = rough;
-    CHECK(Sharpening(*gram, problem, a.data(), all.data()).violators(INFINITY) == problem.count);
+    CHECK(ExactProducts(*gram, problem, a.data(), all.data()).violators(INFINITY) == problem.count);
     for (std::size_t p = 0; p < all.size(); ++p) CHECK_CLOSE(all[p], exact[p], 1e-14, 1 + mass);
     // Of what the objectives depend on, everything and nothing else.
     auto support = rough;
-    Sharpening supporting(*gram, problem, a.data(), support.data());
+    ExactProducts supporting(*gram, problem, a.data(), support.data());
     CHECK(supporting.support() == Index(std::count_if(a.begin(), a.end(), [](double v) { return v != 0; })));
     for (std::size_t p = 0; p < support.size(); ++p)
         CHECK_CLOSE(support[p], a[p] != 0 ? exact[p] : rough[p], 1e-14, 1 + mass);
@@ -137,11 +137,11 @@ static void sharpening(const Data& data, const Example& example, const std::vect
     CHECK(supporting.violators(error) < many);
     CHECK_CLOSE(naive::violation(problem, a.data(), support.data()), true_violation, 1e-13, 1 + mass);
     // With no error, nothing; and nothing but zeros for a solution of zeros.
-    CHECK(Sharpening(*gram, problem, a.data(), all.data()).violators(0.0) == 0);
+    CHECK(ExactProducts(*gram, problem, a.data(), all.data()).violators(0.0) == 0);
     const std::vector<double> zeros(a.size(), 0.0);
     for (double e : {1e-6, double(INFINITY)}) {
         auto none = rough;
-        Sharpening(*gram, problem, zeros.data(), none.data()).violators(e);
+        ExactProducts(*gram, problem, zeros.data(), none.data()).violators(e);
         CHECK(none == zeros);
     }
 }

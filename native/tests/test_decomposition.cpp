@@ -33,7 +33,7 @@ struct Answer {
 template <class T> static Answer run(const Gram<T>& gram, const Example& example, const Settings& settings,
                                      const std::vector<double>* start = nullptr) {
     Answer answer{start ? *start : example.start(), std::vector<double>(example.q.size(), -7.0), {}};
-    decompose<T>(gram, nullptr, example.problem(), example.total.data(), settings, answer.solved, answer.started,
+    decompose<T>(gram, {}, example.problem(), example.total.data(), settings, answer.solved, answer.started,
                  answer.a.data(), answer.f.data());
     CHECK(answer.started);
     return answer;
@@ -89,7 +89,7 @@ template <class T> static void against(const Gram<T>& gram, const Example& examp
     CHECK(again.solved.steps == 0 && again.a == answer.a);
     Answer given = answer;
     given.solved = {};
-    decompose<T>(gram, nullptr, problem, example.total.data(), settings, given.solved, given.started, given.a.data(),
+    decompose<T>(gram, {}, problem, example.total.data(), settings, given.solved, given.started, given.a.data(),
                  given.f.data());
     CHECK(given.solved.steps == 0 && given == answer);
 }
@@ -266,7 +266,7 @@ template <class T> static void interrupted_by_the_hook(Index n) {
             return ++asked == stop;
         });
         Answer answer{example.start(), std::vector<double>(std::size_t(n), -7.0), {}};
-        CHECK_THROWS(Interrupted, decompose<T>(*gram, nullptr, example.problem(), example.total.data(), settings,
+        CHECK_THROWS(Interrupted, decompose<T>(*gram, {}, example.problem(), example.total.data(), settings,
                                                answer.solved, answer.started, answer.a.data(), answer.f.data()));
         set_interrupt_hook(nullptr);
         CHECK(asked == stop && answer.started);
@@ -336,8 +336,8 @@ template <class T, class Error> static void interrupted_anywhere(Index n, bool c
         Answer answer{example.start(), std::vector<double>(std::size_t(n), 0.0), {}};
         bool failed = false;
         try {
-            decompose<T>(fragile, nullptr, example.problem(), example.total.data(), settings, answer.solved,
-                         answer.started, answer.a.data(), answer.f.data());
+            decompose<T>(fragile, {}, example.problem(), example.total.data(), settings, answer.solved, answer.started,
+                         answer.a.data(), answer.f.data());
         } catch (const Error&) {
             failed = true;
             ++failures;

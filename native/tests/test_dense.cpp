@@ -34,7 +34,7 @@ template <class T> static void against_naive(Pair pair, Index n, Index m, Index 
         }
         for (Index j = m; j < stride; ++j) CHECK(out[std::size_t(i * stride + j)] == T(-7)); // nothing beside the block
     }
-    // Part of it, by positions and by a range, to the last bit.
+    // Subproblem of it, by positions and by a range, to the last bit.
     const std::vector<Index> index{n - 1, 0, n / 2, n / 2};
     const Index first = m / 3, last = m - m / 5;
     std::vector<T> part(std::size_t(4 * (last - first)));

@@ -2,8 +2,8 @@
 // with or without a minimum, interrupted or told to stop.
 #include "check.hpp"
 #include "problems.hpp"
-#include "solvers/room.hpp"
-#include "solvers/rows.hpp"
+#include "solvers/memory_plan.hpp"
+#include "solvers/problem_matrix.hpp"
 #include "threads/pool.hpp"
 
 #include <atomic>
@@ -167,7 +167,7 @@ static void vast_together() {
         Settings settings;
         settings.vast = 2100;
         settings.budget =
-            matrices.single->bytes() + 2 * Room<float>(*matrices.single, answers.tasks[0].problem).taken() + 100;
+            matrices.single->bytes() + 2 * MemoryPlan<float>(*matrices.single, answers.tasks[0].problem).taken() + 100;
         solve(matrices, answers.tasks, settings);
         if (first.empty()) first = answers.a;
         CHECK(answers.a == first);

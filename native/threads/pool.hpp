@@ -31,7 +31,7 @@ class OnThisThread {
 // For long tasks: throws Interrupted if the work this thread takes part in should stop. Costs next to nothing.
 void poll();
 
-// For tasks of many short steps, of a nanosecond or a few each: polls once in so many.
+// For tasks of many short steps, of a nanosecond or a few each: polls once in kEvery of them.
 class Steps {
   public:
     void add(std::size_t steps) {

@@ -8,7 +8,7 @@ A callback has four methods, of whose keywords it names those it wants:
 - ``teardown(estimator, context)``: the fit has ended.
 
 ``context.task_name`` is "fit" for the whole, "solve", "pass" or "stage" for a report within it, whose numbers are in
-``metadata``: ``docs/callbacks.md`` lists the keys for every machine. "stage" cannot be stopped.
+``metadata``: ``docs/callbacks.md`` lists the keys for every machine. What is asked at a "stage" is not heard.
 
 >>> from mercer import SVC
 >>> class Gaps:
@@ -31,12 +31,22 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from mercer.errors import MercerError
+
+#: Solvers that tell of themselves end by themselves; who has not said a word for so many seconds is interrupted.
+PATIENCE = 0.5
+
+
+class TimeLimitError(MercerError, TimeoutError):
+    """A limit of time ended a fit before anything was found; the machine is as it was before."""
+
 
 class TimeLimit:
-    """Ends the fit of a machine with a solver after so many seconds, as far as that is known when it tells of itself.
+    """Ends the fit of any machine after so many seconds, or within a second of that, as Ctrl-C would.
 
-    The machine then warns (``ConvergenceWarning``) how far it is from the optimum; ``warm_start`` goes on from there.
-    Solvers tell of themselves every 0.2 s, but not while they compute a block of the matrix.
+    The machine has what was found by then and warns (``ConvergenceWarning``) how far it is from the optimum;
+    ``warm_start`` goes on from there. If nothing was found, it is as it was before, and ``TimeLimitError`` is
+    raised: a factorisation, say, cannot be left half done.
 
     >>> from sklearn.datasets import load_digits
     >>> from mercer import SVC
@@ -50,6 +60,11 @@ class TimeLimit:
         if not seconds > 0:
             raise ValueError(f"a fit can be given a positive number of seconds, not {seconds!r}")
         self.seconds = seconds
+
+    @property
+    def latest(self) -> float:
+        """The seconds after which a fit is interrupted if it has not ended."""
+        return self.seconds + PATIENCE
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Called when the fit begins."""

@@ -14,8 +14,21 @@ LENT = 2**21
 
 
 def empty(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """An uninitialised array that starts on a cache line, so that tiles of it do not straddle two."""
-    memory = _native.memory(shape[0] * shape[1] * np.dtype(dtype).itemsize)
+    """An uninitialised array that starts on a cache line, so that tiles of it do not straddle two.
+
+    >>> empty((10**6, 10**7), np.float64)
+    Traceback (most recent call last):
+    ...
+    MemoryError: an array of 1000000 x 10000000 numbers in float64 takes 80000.0 GB: there is no memory for 8000... MB \
+more
+    """
+    nbytes = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    try:
+        memory = _native.memory(nbytes)
+    except MemoryError as error:
+        raise MemoryError(
+            f"an array of {shape[0]} x {shape[1]} numbers in {np.dtype(dtype)} takes {nbytes / 1e9:.1f} GB: {error}"
+        ) from None
     return np.asarray(memory.view(dtype).reshape(shape))
 
 

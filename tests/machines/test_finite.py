@@ -28,7 +28,7 @@ from mercer import (
     OneClassSVM,
     Perceptron,
 )
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Linear, Polynomial
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 y = (X[:, 0] > 0).astype(float)
@@ -101,3 +101,26 @@ def told(machine, samples):
     return found + [
         (name, getattr(machine, name)()) for name in ("residuals", "loo_residuals") if hasattr(machine, name)
     ]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1e-6, 1e6, 1e12, 1e18])
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(2, c=0).normalized(), (Linear() * Linear()).normalized() + Gaussian(1.0)]
+)
+@pytest.mark.parametrize("machine", WITH_KERNELS)
+def test_normalized_kernels_are_right_in_float32_or_refused(machine, kernel, scale):
+    """Their values are at most 1, but not those that they divide: 0 and infinity in float32 were taken for them."""
+    small = (scale * X).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = machine(kernel=kernel).fit(small.astype(np.float64), y)
+        try:
+            values = told(machine(kernel=kernel).fit(small, y), small)
+        except ValueError as error:
+            assert "beyond float32" in str(error)  # noqa: PT017
+            assert scale not in (1e-6, 1e6)
+            return
+    for (name, found), (_, expected) in zip(values, told(exact, small.astype(np.float64)), strict=True):
+        assert np.isfinite(found).all(), name
+        if name == "predict" and is_regressor(exact):
+            np.testing.assert_allclose(found, expected, atol=1e-3)

@@ -50,24 +50,26 @@ in_use = 0.0
 for fit in range(2):
     Path("/proc/self/clear_refs").write_text("5")
     machine.fit(X, y)
-    print(megabytes("VmHWM") - before - data - in_use, data, size(machine.support_vectors_))
+    # Every support vector has had its row, of the samples of two classes, in memory at some time.
+    rows_wanted = len(machine.support_) / max(1, CLASSES - 1) * (2 * rows / CLASSES) * 4 / 1e6
+    print(megabytes("VmHWM") - before - data - in_use, data, size(machine.support_vectors_), rows_wanted)
     in_use = size(machine.support_vectors_) + size(machine.dual_coef_) + machine.support_.nbytes / 1e6
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux's /proc")
 @pytest.mark.parametrize(
-    ("classes", "price", "shape", "cache", "used"),
+    ("classes", "price", "shape", "cache"),
     [
-        (2, 1.0, (12_000, 200), 120, 0.85),
-        (2, 1e4, (12_000, 200), 120, 0.85),
-        (2, 1.0, (24_000, 784), 160, 0.75),
-        (2, 1.0, (34_000, 150), 120, 0.4),
-        (5, 1.0, (60_000, 50), 40, 0.6),
-        (5, 1e4, (30_000, 50), 80, 0.6),
-        (2, 1.0, (12_000, 200), 30, 0.6),
-        (2, 1.0, (60_000, 1000), 40, 0.6),
-        (2, 1e4, (60_000, 1000), 80, 0.4),
+        (2, 1.0, (12_000, 200), 120),
+        (2, 1e4, (12_000, 200), 120),
+        (2, 1.0, (24_000, 784), 160),
+        (2, 1.0, (34_000, 150), 120),
+        (5, 1.0, (60_000, 50), 40),
+        (5, 1e4, (30_000, 50), 80),
+        (2, 1.0, (12_000, 200), 30),
+        (2, 1.0, (60_000, 1000), 40),
+        (2, 1e4, (60_000, 1000), 80),
     ],
     ids=[
         "float32",
@@ -82,15 +84,18 @@ for fit in range(2):
     ],
 )
 @pytest.mark.stress("measures the memory of a process that fits vast data")
-def test_a_fit_stays_within_data_and_cache(classes, price, shape, cache, used):
+def test_a_fit_stays_within_data_and_cache(classes, price, shape, cache):
     script = SCRIPT.replace("CACHE", str(cache)).replace("PRICE", str(price)).replace("SHAPE", str(shape))
     script = script.replace("CLASSES", str(classes)).replace("SPARSE", str(shape[1] == 1000))
     lines = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     for line in lines.splitlines():
-        peak, data, model = map(float, line.split())
+        peak, data, model, wanted = map(float, line.split())
         allowed = 1.048576 * cache
         assert peak <= allowed + 0.05 * (data + allowed)
-        assert peak > used * allowed  # or this would not have tested anything
+        # Or this would not have tested anything. How much of the room is touched at the worst moment depends on threads
+        # and on huge pages, so that only what was wanted tells for sure that there was too little of it.
+        assert wanted > allowed
+        assert peak > 0.3 * allowed
         if shape[1] < 1000:
             assert 3 * model > 0.05 * (data + allowed)  # float32, and float64 where it counts
 

@@ -252,3 +252,18 @@ def test_integers_beyond_floats_in_arrays_and_attributes():
         Gaussian(1).on("b")(pd.DataFrame({"a": ["x", "y"], "b": [BIG, 1]}))
     with pytest.raises(ValueError, match="`attributes` of the nodes of graph 0 have an integer beyond the range"):
         as_graphs([([(0, 1)], None, None, [[BIG], [1]])])
+
+
+@pytest.mark.parametrize("machine", [SVC(), SVC(kernel="linear"), KernelRidge(), KernelPCA()], ids=repr)
+def test_graphs_and_trees_are_no_vectors_of_what_they_are_made_of(machine):
+    """NumPy takes a graph for the list of its nodes, and a machine fitted that without a word."""
+    for made, kind in ((nx.path_graph(3), "graphs"), (nltk.Tree("S", ["a", "b"]), "trees")):
+        with pytest.raises(TypeError, match=rf"expected vectors .* but got {kind}; .* kernels of {kind}"):
+            machine.fit([made] * 4, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_named_kernels_name_the_column_that_is_not_of_numbers(library):
+    frame = library.DataFrame({"city": ["Bonn", "Kiel"] * 5, "age": range(10)})
+    with pytest.raises(ValueError, match=r"column 'city' does not hold numbers but text.*\.on\("):
+        SVC().fit(frame, [0, 1] * 5)

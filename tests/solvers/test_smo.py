@@ -106,7 +106,7 @@ def test_the_number_of_threads_and_the_memory_change_no_bit(budget):
     answers = []
     for threads in (1, 2, 3, 2):
         with threadpool_limits(threads):
-            solutions = SMO(budget=budget).solve(Gaussian(gamma=0.05).gram(X.astype(np.float32)), problems)
+            solutions = SMO().solve(Gaussian(gamma=0.05).gram(X.astype(np.float32), budget), problems)
         answers.append(np.concatenate([s.coefficients for s in solutions]))
     for other in answers[1:]:
         np.testing.assert_array_equal(answers[0], other)
@@ -322,7 +322,7 @@ def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse
     X = rng.normal(size=(4000, 5)) + 0.7 * rng.normal(size=(4, 5))[y]
     X = np.hstack([X, np.zeros((4000, 60))]) if sparse else X
     samples = sp.csr_array(X * (rng.random(X.shape) < 0.5)) if sparse else X
-    gram = Gaussian(2.0).gram(samples)
+    kernel = Gaussian(2.0)
     pairs = [np.concatenate([np.flatnonzero(y == i), np.flatnonzero(y == j)]) for i in range(4) for j in range(i)]
     order = np.argsort(y, kind="stable")
     place = np.argsort(order, kind="stable")
@@ -330,7 +330,8 @@ def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse
     answers = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            answers.append(SMO(tol=1e-6, budget=megabytes * 10**6, max_iter=20_000).solve(gram, problems, None, order))
+            gram = kernel.gram(samples, megabytes * 10**6)
+            answers.append(SMO(tol=1e-6, max_iter=20_000).solve(gram, problems, None, order))
     for one, two in zip(*answers, strict=True):
         np.testing.assert_array_equal(one.coefficients, two.coefficients)
         assert one.certificate == two.certificate
@@ -339,8 +340,8 @@ def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse
 @pytest.mark.parametrize("megabytes", [0, 1, 4])
 def test_working_sets_fit_little_memory(megabytes):
     X, y = overlapping(3000)
-    gram, problem = Gaussian(2.0).gram(X), hinge(y, 1.0)
-    (much,), (little,) = (SMO(budget=b).solve(gram, [problem]) for b in (10**9, megabytes * 10**6))
+    kernel, problem = Gaussian(2.0), hinge(y, 1.0)
+    (much,), (little,) = (SMO().solve(kernel.gram(X, b), [problem]) for b in (10**9, megabytes * 10**6))
     assert little.certificate.converged
     assert little.certificate.dual <= much.certificate.primal
     assert much.certificate.dual <= little.certificate.primal
@@ -417,7 +418,8 @@ def first_report(n, d, C=1.0, budget=200 * 2**20, grid=False):
         seen.append(progress)
         return len(seen) > 1
 
-    SMO(budget=budget, max_iter=1, progress=stop_at_the_second).solve(Gaussian(gamma=1 / d).gram(X), [hinge(y, C)])
+    gram = Gaussian(gamma=1 / d).gram(X, budget)
+    SMO(max_iter=1, progress=stop_at_the_second).solve(gram, [hinge(y, C)])
     return seen[-1]
 
 

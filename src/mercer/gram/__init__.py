@@ -1,11 +1,13 @@
 """The Gram matrix as an operator bound to data: rows, blocks, diagonal and products, never n by n unless asked.
 
-It knows a kernel and samples and nothing else; above all it never knows a label, so one Gram matrix and its row
-cache serve every problem on the same data.
+It knows a kernel and samples and nothing else; above all it never knows a label, so one Gram matrix and the rows that
+it keeps serve every problem on the same data.
 """
 
 from __future__ import annotations
 
+import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 
-#: The budget of a row cache in bytes, unless another is given.
+#: The bytes that a matrix may take, packed samples and rows that are kept, unless another number is given.
 DEFAULT_BUDGET = 256 * 2**20
 #: Samples stay packed if they take at most this part of the budget.
 PACKED = 0.5
@@ -27,8 +29,28 @@ PACKED = 0.5
 WHOLE = 0.75
 
 
+@dataclass(frozen=True)
+class Live:
+    """The matrix of the core, its samples in this order, and whether it was asked for in float32, too."""
+
+    matrices: _native.Matrices
+    order: NDArray[np.int64] | None
+    single: bool
+
+    def serves(self, order: NDArray[np.int64] | None, single: bool) -> bool:
+        if single and not self.single:
+            return False
+        if self.order is None or order is None:
+            return self.order is order
+        return self.order is order or np.array_equal(self.order, order)
+
+
 class Gram:
     """K with K[i, j] = k(x_i, x_j). Made by ``k.gram(X, budget)``; threads may share it.
+
+    Rows that were computed, for a solver or for ``rows``, are kept within ``budget`` bytes as long as the matrix lives:
+    whoever comes second computes only what is missing, and ``computed`` says how many rows that were so far. A matrix
+    that is not ``lasting`` is made for one solve: it keeps the rows only that are cheaper kept than computed again.
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
@@ -37,25 +59,20 @@ class Gram:
     ((3, 3), array([[0., 1., 0.]]), array([1., 1., 1.]))
     """
 
-    def __init__(self, kernel: Kernel, samples: Samples, budget: int = DEFAULT_BUDGET) -> None:
+    def __init__(self, kernel: Kernel, samples: Samples, budget: int = DEFAULT_BUDGET, *, lasting: bool = True) -> None:
         if budget < 0:
             raise ValueError(f"the memory budget is a number of bytes >= 0, not {budget}")
         kernel.check_resolved()
         self.kernel = kernel
         self.samples = kernel.samples(samples)
-        self.budget = int(budget)
+        self.budget, self.lasting = int(budget), lasting
         self.pairs: Pairs = kernel.bind(self.samples, self.samples)
         if self.pairs.shape[0] != self.pairs.shape[1]:
             raise ValueError(f"a Gram matrix is square, but {kernel} gave shape {self.pairs.shape}")
         #: The precision of the data, which ``exact`` does not raise: entries that were given are rounded to it.
         self.given: np.dtype[Any] = self.dtype
-        self.cache = self._row_cache()
-
-    def _row_cache(self) -> _native.RowCacheF32 | _native.RowCacheF64 | None:
-        if self.pairs.stored:
-            return None
-        make = _native.RowCacheF32 if self.dtype == np.float32 else _native.RowCacheF64
-        return make(len(self), self.budget)
+        self._live: Live | None = None
+        self._earlier = 0  # rows computed for matrices that are no longer live
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -69,19 +86,24 @@ class Gram:
         dtype: np.dtype[Any] = self.pairs.dtype
         return dtype
 
+    @property
+    def computed(self) -> int:
+        """How many rows have been computed so far for ``rows`` and for solvers, working sets aside.
+
+        >>> K = Linear().gram([[1.0], [2.0], [3.0]])
+        >>> K.rows([0, 1]), K.rows([1, 2]), K.computed
+        (array(...), array(...), 3)
+        """
+        return self._earlier + (0 if self._live is None else self._live.matrices.computed)
+
     def rows(self, index: Any) -> Array:
-        """The rows at these positions, from the cache where they are known."""
+        """The rows at these positions; those that are kept are not computed again."""
         which = self._positions(index)
-        if self.cache is None:
-            return self.pairs.block(which, slice(0, len(self)))
-        out = np.empty((len(which), len(self)), dtype=self.dtype)
-        missing = np.asarray(self.cache.get(which, out), dtype=np.int64)
-        if len(missing):
-            computed, place = np.unique(which[missing], return_inverse=True)
-            rows = self.pairs.block(computed, slice(0, len(self)))
-            self.cache.put(computed, rows)
-            out[missing] = rows[place]
-        return out
+        if not self.pairs.stored:
+            out = np.empty((len(which), len(self)), dtype=self.dtype)
+            if len(which) and self.matrices(None).rows(which, self._for_rows, out):
+                return out
+        return self.pairs.block(which, slice(0, len(self)))
 
     def block(self, rows: Any, columns: Any) -> Array:
         """The entries at these rows and columns."""
@@ -98,19 +120,41 @@ class Gram:
         x = self.samples.take(rows)
         return self.kernel.bind(x, x if same else self.samples.take(columns))
 
-    def matrices(self, budget: int, order: NDArray[np.int64] | None = None, *, single: bool) -> _native.Matrices:
-        """The matrix, in this order, for the solvers of the core; all entries are computed now where they are dear.
+    def matrices(self, order: NDArray[np.int64] | None, *, single: bool = True) -> _native.Matrices:
+        """The matrix of the core, which solvers work on, its samples in this order; it lives as long as this one.
 
-        With ``single`` in float32, too, where the error of that can be bounded.
+        With ``single`` in float32, too, where the error of that can be bounded. All entries are computed now where they
+        are dear. In another order it begins anew, as its rows are others.
         """
-        if self.whole_bytes(budget):
-            return _native.stored_matrices(self.exact.to_dense(), order)
-        return self.pairs.matrices(self, order, int(PACKED * budget), single=single)
+        live = self._live
+        if live is None or not live.serves(order, single):
+            self.forget()
+            live = self._live = Live(self._bound(order, single), order, single)
+            live.matrices.lasting = self.lasting
+        return live.matrices
 
-    def whole_bytes(self, budget: int) -> int:
-        """The bytes of all entries, if they are dear and fit a budget; else 0: rows are computed as asked for."""
+    def forget(self) -> None:
+        """Gives back the rows that are kept and the memory of the core; they are made again when they are wanted."""
+        self._earlier, self._live = self.computed, None
+
+    def _bound(self, order: NDArray[np.int64] | None, single: bool) -> _native.Matrices:
+        if self.whole_bytes:
+            return _native.stored_matrices(self.exact.to_dense(), order)
+        # What asks Python for blocks must not keep this object alive, which keeps it alive.
+        other = copy.copy(self)
+        other._live = None
+        return self.pairs.matrices(other, order, int(PACKED * self.budget), single=single)
+
+    @property
+    def whole_bytes(self) -> int:
+        """The bytes of all entries, if they are dear and fit the budget; else 0: rows are computed as asked for."""
         size = 8 * len(self) ** 2
-        return size if self.pairs.dear and size <= WHOLE * budget else 0
+        return size if self.pairs.dear and size <= WHOLE * self.budget else 0
+
+    @property
+    def _for_rows(self) -> int:
+        """The bytes of the budget that are left for rows."""
+        return self.budget - self.whole_bytes
 
     @remembered
     def _diagonal(self) -> Array:
@@ -169,23 +213,31 @@ class Gram:
             known.symmetric = True  # and need not be looked at
         return Gram(Precomputed(), known, 0)
 
-    @remembered
+    # What is this matrix itself must not be remembered by it: it would then outlive its last user.
+
+    @property
     def exact(self) -> Gram:
         """The same matrix computed in float64."""
-        if self.dtype == np.float64:
-            return self
-        exact = Gram(self.kernel, self.samples.astype(np.float64), self.budget)
+        return self if self.dtype == np.float64 else self._exact
+
+    @remembered
+    def _exact(self) -> Gram:
+        exact = Gram(self.kernel, self.samples.astype(np.float64), self.budget, lasting=self.lasting)
         exact.given = self.given
         return exact
 
-    @remembered
+    @property
     def single(self) -> Gram:
         """The same matrix computed in float32, or this one if that gains nothing or is beyond its range."""
         if self.dtype == np.float32 or not self.pairs.fits_single():
             return self
         if not np.abs(self.diag()).max(initial=0.0) < np.finfo(np.float32).max:  # it bounds what is off it
             return self
-        return Gram(self.kernel, self.samples.astype(np.float32), self.budget)
+        return self._single
+
+    @remembered
+    def _single(self) -> Gram:
+        return Gram(self.kernel, self.samples.astype(np.float32), self.budget, lasting=self.lasting)
 
     def _positions(self, index: Any) -> NDArray[np.int64]:
         if isinstance(index, slice):

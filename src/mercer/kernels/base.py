@@ -216,11 +216,11 @@ class Kernel:
         x, _ = self.both(X)
         return self.diag_of(x).astype(x.dtype, copy=False)
 
-    def gram(self, X: Any, budget: int | None = None) -> Gram:
-        """The matrix k(X) as an operator with a row cache of at most ``budget`` bytes; see ``mercer.gram``."""
+    def gram(self, X: Any, budget: int | None = None, *, lasting: bool = True) -> Gram:
+        """The matrix k(X) as an operator that takes at most ``budget`` bytes; see ``mercer.gram``."""
         from mercer.gram import DEFAULT_BUDGET, Gram
 
-        return Gram(self, self.both(X)[0], DEFAULT_BUDGET if budget is None else budget)
+        return Gram(self, self.both(X)[0], DEFAULT_BUDGET if budget is None else budget, lasting=lasting)
 
     def features(self, X: Any) -> Any:
         """The explicit feature map of X, where it is finite: k(X) = features(X) @ features(X).T.

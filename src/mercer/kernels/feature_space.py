@@ -20,6 +20,9 @@ from mercer.remembered import remembered
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 
+#: What float32 can hold, the least with five digits.
+LEAST, MOST = 1e5 * float(np.finfo(np.float32).smallest_subnormal), float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True, repr=False)
 class Normalized(OfOne):
@@ -58,7 +61,21 @@ class Normalized(OfOne):
         of_x = self.inverse_norms(x)
         of_z = of_x if x is z else self.inverse_norms(z)
         diagonal = np.sign(of_x) if x is z else None
-        return self.inner.bind(x, z).multiplied(of_x, of_z, diagonal)
+        pairs = self.inner.bind(x, z)
+        if pairs.dtype == np.float32:
+            self._refuse_beyond(of_x[of_x > 0], of_z[of_z > 0])
+        return pairs.multiplied(of_x, of_z, diagonal)
+
+    def _refuse_beyond(self, of_x: Array, of_z: Array) -> None:
+        """Refuses values of the kernel that float32 cannot hold, though they would be small once they are divided."""
+        if not (len(of_x) and len(of_z)):
+            return
+        for size in (1 / of_x.min() / of_z.min(), 1 / of_x.max() / of_z.max()):
+            if not LEAST <= size <= MOST:
+                raise ValueError(
+                    f"{self} divides values of {self.inner} of about {size:.2g}, which is beyond float32: not "
+                    "finite there, or 0; scale the samples, or give them in float64"
+                )
 
     def diag_of(self, x: Samples) -> Array:
         return np.sign(self.inverse_norms(x))

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
 from mercer.caller import warn_caller as warn_caller  # the machines take it from here
+from mercer.heartbeat import said
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.kernels.base import instance
 from mercer.kernels.pairs import chunks
@@ -24,7 +25,7 @@ from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.problem import Vector
 from mercer.samples import Samples, as_samples
 from mercer.samples.door import in_memory
-from mercer.samples.kinds import refuse_objects
+from mercer.samples.kinds import refuse_objects, taken_apart
 from mercer.solvers.certificate import Witness
 from mercer.solvers.convexity import first_refuted
 
@@ -118,6 +119,8 @@ class KernelMachine(Fitted, BaseEstimator):  # type: ignore[misc]
         plain = plain_of(X, features)
         if plain is None:
             X = in_memory(X)
+            if isinstance(X, list) and X and taken_apart(X[0]):
+                refuse_objects(X, TypeError())
             try:
                 return validate_data(features, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
             except OverflowError:
@@ -125,6 +128,8 @@ class KernelMachine(Fitted, BaseEstimator):  # type: ignore[misc]
                 raise
             except (TypeError, ValueError) as error:
                 refuse_objects(X, error)
+                if isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
+                    as_samples(X).dense()  # which names the column
                 raise
         if reset:
             features.n_features_in_ = plain.shape[1]
@@ -180,6 +185,7 @@ def tell(machine: Any, context: Any, task: str, text: str, metadata: dict[str, A
     """Tells the user, if the machine is verbose, and scikit-learn's callbacks how far it has come; True means stop."""
     if machine.verbose:
         sys.stdout.write(f"{type(machine).__name__} {text}\n")
+        said(text)
     if context is None or not hasattr(machine, "_skl_callbacks"):
         return False
     step = context.subcontext(task_name=task)

@@ -89,6 +89,7 @@ class DecompositionFit(Fit):
 class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
     """What KernelPCA and KernelSVD share: parameters, data and the choice of a solver."""
 
+    _takes_less = "Few components (n_components=20) of many samples need no matrix; fewer samples take less, too"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "kernel": [StrOptions(set(NAMES)), Kernel, callable],

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
+from mercer.machines.limits import FITS, within_limits
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array
 from mercer.samples.nested import portable
@@ -154,8 +155,16 @@ class Fitted:
 
     #: All that was fitted: None before, then replaced as a whole.
     _fit: Any = None
+    #: What takes less memory than a fit for which there was not enough.
+    _takes_less = "Fewer samples, or samples in float32, take less"
 
     n_features_in_, feature_names_in_ = view(), view()
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        for name in FITS:
+            if name in vars(cls):
+                setattr(cls, name, within_limits(vars(cls)[name]))
+        super().__init_subclass__(**keywords)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fit is not None

@@ -101,6 +101,7 @@ class KernelLogistic(LabelledMachine):
     _keeps: ClassVar[type[SupportFit]] = LogisticFit
     basis_gap_ = view()
 
+    _takes_less = "max_basis=500 takes the rows of so many samples only; fewer samples take less, too"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: allowed

@@ -33,6 +33,10 @@ LEAST_WEIGHT = 1e-100
 class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     """Kernel ridge regression, all but the choice of the penalty."""
 
+    _takes_less = (
+        "The matrix of all samples is held in memory: KernelLMS finds the same function without it, and fewer samples, "
+        "or samples in float32, take less"
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(NAMES)), Kernel, callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],

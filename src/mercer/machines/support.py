@@ -162,7 +162,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         """What is to be solved, and from where on."""
         training = self._training(X, y, sample_weight)
         problems = self._problems(training)
-        gram = training.kernel.gram(training.samples, budget=0)
+        gram = training.kernel.gram(training.samples, self._budget(), lasting=False)
         return Posed(training, gram, problems, self._starts(training, problems))
 
     def _completed(self, fit: Any, posed: Posed) -> Any:
@@ -175,7 +175,6 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         return SMO(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=self._budget(),
             shrinking=bool(self.shrinking),
             progress=self._watch(context),
         )

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.samples.base import Array, Samples
-from mercer.samples.kinds import is_networkx, is_nltk
+from mercer.samples.kinds import taken_apart
 from mercer.samples.objects import Objects
 from mercer.samples.sparse import SparseVectors
 from mercer.samples.table import Table, contains, marked
@@ -157,7 +157,7 @@ def _sequence(X: Any) -> Samples:
 
 def _whole(items: Sequence[Any]) -> bool:
     """Whether they are objects that NumPy would take apart, or texts, of which it makes all as long as the longest."""
-    return is_nltk(items[0]) or is_networkx(items[0]) or all(isinstance(item, str) for item in items)
+    return taken_apart(items[0]) or all(isinstance(item, str) for item in items)
 
 
 def _numbers(array: Array, where: str = "") -> bool:

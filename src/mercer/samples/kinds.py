@@ -39,6 +39,11 @@ def is_nltk(item: Any) -> bool:
     return callable(getattr(item, "label", None))
 
 
+def taken_apart(item: Any) -> bool:
+    """Whether it is an object that NumPy takes for a list of what it is made of, such as a graph for its nodes."""
+    return is_networkx(item) or is_nltk(item)
+
+
 def kind_of(item: Any) -> str | None:
     """The kind of samples that an object seems to be one of; None if it may be anything.
 

@@ -14,7 +14,7 @@ Then Newton's method solves for the coefficients of all that were chosen, with K
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,13 +63,16 @@ class ImportVectors:
         return [self._solved(exact, problem) for problem in problems]
 
     def _solved(self, gram: Gram, likelihood: Likelihood) -> Solution:
-        """Round after round; an interrupt leaves the solution of the last one."""
+        """Round after round; an interrupt leaves the solution of the last one, of fewer samples than were asked for."""
         best = Solution(np.zeros(likelihood.target.shape), np.zeros(likelihood.outputs), UNKNOWN)
         try:
             for solution in self._rounds(gram, likelihood):
                 best = solution
         except KeyboardInterrupt as interrupt:
-            raise SolverInterrupted([best]) from interrupt
+            assert isinstance(best.certificate, Certificate)
+            raise SolverInterrupted(
+                [replace(best, certificate=replace(best.certificate, converged=False))]
+            ) from interrupt
         return best
 
     def _rounds(self, gram: Gram, likelihood: Likelihood) -> Iterator[Solution]:

@@ -86,9 +86,9 @@ class Progress:
 class SMO:
     """Solves problems with bounds and equalities; ``max_iter`` steps each, -1 for no limit.
 
-    ``budget`` bytes of the matrix are held at most. With ``shrinking`` problems of many samples may be solved active
-    set by active set (``docs/solver.md``). ``progress`` is called now and then; if it returns True, the solver stops
-    where it is.
+    The matrix keeps the rows that were computed, within its budget. With ``shrinking`` problems of many samples may be
+    solved active set by active set (``docs/solver.md``). ``progress`` is called now and then; if it returns True, the
+    solver stops where it is.
 
     >>> from mercer.problem import hinge
     >>> y = np.array([1.0, -1.0])
@@ -98,7 +98,6 @@ class SMO:
 
     tol: float = 1e-3
     max_iter: int = -1
-    budget: int = 200 * 2**20
     shrinking: bool = True
     progress: Callable[[Progress], bool | None] | None = None
 
@@ -130,11 +129,13 @@ class SMO:
         try:
             native = [task.native for task in tasks]
             tiny = max(map(len, problems), default=0) <= _native.TINY and len(gram) <= 4 * _native.TINY
-            matrices = gram.matrices(self.budget, order, single=not tiny)
-            budget = self.budget - gram.whole_bytes(self.budget)
+            matrices, budget = gram.matrices(order, single=not tiny), gram.budget - gram.whole_bytes
             _native.solve(matrices, native, self.tol, self.max_iter, budget, self.shrinking, progress)
         except KeyboardInterrupt as interrupt:
             raise SolverInterrupted(concluded()) from interrupt
+        finally:
+            if not gram.lasting:
+                gram.forget()
         solutions = concluded()
         for task, solution in zip(tasks, solutions, strict=True):
             if task.native.status == _native.Status.unbounded:

@@ -4,20 +4,20 @@
 #pragma once
 
 #include "solvers/problem.hpp"
-#include "solvers/rows.hpp"
+#include "solvers/problem_matrix.hpp"
 
 #include <utility>
 #include <vector>
 
 namespace mercer {
 
-class Twins {
+class PairedCoefficients {
   public:
-    // Moves what twins hold to those with the least k(x, x).
-    template <class T> void settle(const Problem& problem, const Rows<T>& rows, double* a);
+    // Moves what pairs hold to those with the least k(x, x).
+    template <class T> void settle(const Problem& problem, const ProblemMatrix<T>& rows, double* a);
 
   private:
-    template <class T> void find(const Problem& problem, const Rows<T>& rows);
+    template <class T> void find(const Problem& problem, const ProblemMatrix<T>& rows);
     std::vector<std::pair<Index, Index>> pairs_; // the least k(x, x) first
 };
 

@@ -1,10 +1,10 @@
-#include "solvers/twins.hpp"
+#include "solvers/paired_coefficients.hpp"
 
 #include <algorithm>
 
 namespace mercer {
 
-template <class T> void Twins::settle(const Problem& problem, const Rows<T>& rows, double* a) {
+template <class T> void PairedCoefficients::settle(const Problem& problem, const ProblemMatrix<T>& rows, double* a) {
     if (problem.groups != 2 || rows.size() == problem.count) return;
     if (pairs_.empty()) find(problem, rows);
     double spare = 0;
@@ -18,7 +18,7 @@ template <class T> void Twins::settle(const Problem& problem, const Rows<T>& row
     }
 }
 
-template <class T> void Twins::find(const Problem& problem, const Rows<T>& rows) {
+template <class T> void PairedCoefficients::find(const Problem& problem, const ProblemMatrix<T>& rows) {
     const auto plain = [&](Index p) { return problem.l1[p] == 0 && problem.ridge[p] == 0; };
     std::vector<Index> first(std::size_t(rows.size()), -1);
     for (Index r = 0; r < problem.count; ++r) {
@@ -34,7 +34,7 @@ template <class T> void Twins::find(const Problem& problem, const Rows<T>& rows)
     });
 }
 
-template void Twins::settle(const Problem&, const Rows<float>&, double*);
-template void Twins::settle(const Problem&, const Rows<double>&, double*);
+template void PairedCoefficients::settle(const Problem&, const ProblemMatrix<float>&, double*);
+template void PairedCoefficients::settle(const Problem&, const ProblemMatrix<double>&, double*);
 
 } // namespace mercer

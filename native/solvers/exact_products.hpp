@@ -10,10 +10,10 @@
 
 namespace mercer {
 
-class Sharpening {
+class ExactProducts {
   public:
-    // f is K a in the other precision, and sharpened in place; a stays as it is.
-    Sharpening(const Gram<double>& exact, const Problem& problem, const double* a, double* f);
+    // f is K a in the other precision, and made exact in place; a stays as it is.
+    ExactProducts(const Gram<double>& exact, const Problem& problem, const double* a, double* f);
 
     // Each says for how many coefficients it computed anew.
     // Wherever an error of `error` in every entry of the matrix could change the violation.

@@ -1,6 +1,6 @@
-#include "solvers/room.hpp"
+#include "solvers/memory_plan.hpp"
 
-#include "solvers/rows.hpp"
+#include "solvers/problem_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 namespace mercer {
 namespace {
 
-// A working set has at least so many coefficients, whatever the memory.
+// The fewest coefficients of a working set, whatever the memory.
 constexpr Index kLeast = 256;
 
 // Bytes that a coefficient takes in vectors: seven of its problem (problem.hpp, a and f), eight of the decomposition
-// and in rows.hpp, and four while a working set is chosen.
+// and in problem_matrix.hpp, and four while a working set is chosen.
 constexpr std::size_t kEach = (7 + 8 + 4) * sizeof(double);
 
 // The samples of a working set are copied and packed twice, as rows and as columns; the copy may be of twice the width.
@@ -23,36 +23,36 @@ constexpr std::size_t kBeside = std::size_t(4) << 20;
 
 } // namespace
 
-template <class T> Room<T>::Room(const Gram<T>& gram, const Problem& problem)
+template <class T> MemoryPlan<T>::MemoryPlan(const Gram<T>& gram, const Problem& problem)
     : copies_(double(kCopies * gram.bytes_each())), packed_(gram.bytes()), each_(gram.bytes_each()),
       count_(problem.count) {
-    const bool gathered = problem.count > kWhole && gram.cost() > kGather; // a part, and the rest computed apart
+    const bool gathered = problem.count > kWhole && gram.cost() > costs::kGather; // a part, and the rest computed apart
     square_ = (gathered ? 2 : 1) * sizeof(T);
 }
 
-template <class T> std::size_t Room<T>::of_vectors() const { return std::size_t(count_) * kEach; }
+template <class T> std::size_t MemoryPlan<T>::of_vectors() const { return std::size_t(count_) * kEach; }
 
-template <class T> std::size_t Room<T>::beside() const { return of_vectors() + kBeside; }
+template <class T> std::size_t MemoryPlan<T>::beside() const { return of_vectors() + kBeside; }
 
-template <class T> std::size_t Room<T>::taken(Index working) const {
+template <class T> std::size_t MemoryPlan<T>::taken(Index working) const {
     const auto size = double(std::min(count_, working));
     return std::size_t(size * (square_ * size + copies_)) + beside();
 }
 
-template <class T> std::size_t Room<T>::taken() const { return taken(kLarge); }
+template <class T> std::size_t MemoryPlan<T>::taken() const { return taken(kLarge); }
 
-template <class T> std::size_t Room<T>::left(Index working, std::size_t budget) const {
+template <class T> std::size_t MemoryPlan<T>::left(Index working, std::size_t budget) const {
     const std::size_t used = packed_ + taken(working);
     return budget > used ? budget - used : 0;
 }
 
-template <class T> Index Room<T>::largest(std::size_t bytes) const {
+template <class T> Index MemoryPlan<T>::largest(std::size_t bytes) const {
     const double half = copies_ / (2 * square_);
     const double size = std::sqrt(half * half + double(bytes) / square_) - half;
     return std::clamp(Index(size) + 1, kLeast, kLarge); // what taken() allows for, however that was rounded
 }
 
-template class Room<float>;
-template class Room<double>;
+template class MemoryPlan<float>;
+template class MemoryPlan<double>;
 
 } // namespace mercer

@@ -1,6 +1,6 @@
 // Rows of a problem's matrix: when they are kept, blocks shared by several problems, blocks across the diagonal, and
 // sums over many of them.
-#include "solvers/rows.hpp"
+#include "solvers/problem_matrix.hpp"
 
 #include "check.hpp"
 #include "kernels/transpose.hpp"
@@ -38,11 +38,11 @@ template <class T> static void kept_once_that_is_cheaper() {
         const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
         const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
         for (const bool room : {false, true}) {
-            Rows<T> rows(*gram, example.problem(), nullptr, room ? std::size_t(n * n) * 16 : 0);
+            ProblemMatrix<T> rows(*gram, example.problem(), {}, room ? std::size_t(n * n) * 16 : 0);
             std::vector<double> f(std::size_t(n), 0.0);
             const Index uses = 12;
             for (Index use = 0; use < uses; ++use) rows.update({7}, {1.0}, f.data());
-            CHECK(rows.computed() == (room ? Index(std::ceil(kKeep / gram->cost())) : uses));
+            CHECK(rows.computed() == (room ? Index(std::ceil(costs::kKeep / gram->cost())) : uses));
             CHECK_CLOSE(f[7], uses * gram->diagonal(7), 1e-6, uses);
         }
     }
@@ -53,9 +53,9 @@ template <class T> static void blocks_among_columns() {
     const Index n = 90, d = 700, stride = 70;
     const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
     const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
-    CHECK(gram->cost() > kGather);
+    CHECK(gram->cost() > costs::kGather);
     const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
-    Rows<T> rows(*gram, example.problem(), nullptr, std::size_t(n * n) * 16);
+    ProblemMatrix<T> rows(*gram, example.problem(), {}, std::size_t(n * n) * 16);
     std::vector<T> whole(std::size_t(n * n));
     rows.whole(whole.data(), n);
     std::vector<Index> columns;
@@ -64,7 +64,7 @@ template <class T> static void blocks_among_columns() {
     for (Index known : {0, 1, 33, 66, 67}) {
         check::context = std::to_string(known) + " rows kept";
         for (Index c = 0; c < known; ++c) rows.update({columns[std::size_t(c * 5 % 67)]}, {1.0}, f.data());
-        CHECK(rows.computed() == known);
+        CHECK(rows.computed() == n + known); // of them n for the whole matrix
         std::vector<T> out(std::size_t(stride * stride), T(-7));
         rows.square(columns, out.data(), stride);
         for (Index r = 0; r < 67; ++r)
@@ -84,7 +84,7 @@ template <class T> static void sums_over_many_rows() {
     std::vector<double> delta;
     for (Index c = 0; c < n; c += 1 + c % 7 / 6) moved.push_back(c), delta.push_back(std::sin(double(c)));
     std::vector<double> all(std::size_t(n), 0.0);
-    Rows<T>(*gram, example.problem(), nullptr, 0).update(moved, delta, all.data());
+    ProblemMatrix<T>(*gram, example.problem(), {}, 0).update(moved, delta, all.data());
     std::vector<T> row(static_cast<std::size_t>(n));
     long double expected = 0;
     gram->all().fill(nullptr, 3, 1, 0, n, row.data(), n);
@@ -94,7 +94,7 @@ template <class T> static void sums_over_many_rows() {
         for (Index every : {1, 2, 5, 400}) {
             check::context = std::to_string(threads) + " threads, one row in " + std::to_string(every) + " kept";
             set_thread_count(threads);
-            Rows<T> rows(*gram, example.problem(), nullptr, std::size_t(n * n) * 16);
+            ProblemMatrix<T> rows(*gram, example.problem(), {}, std::size_t(n * n) * 16);
             std::vector<double> f(std::size_t(n), 0.0), other(std::size_t(n), 0.0);
             for (int use = 0; use < 8; ++use)
                 for (Index c = 0; c < n; c += every) rows.update({c}, {1.0}, other.data());
@@ -114,10 +114,12 @@ static void asked_for_twice() {
     const auto gram = formula_gram<double>(naive::dense(x, n, d), gaussian(), {}, 0.0);
     const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
     const Problem problem = example.problem();
-    const Squares<double> squares(*gram, {&problem, &problem}, std::size_t(1) << 20);
+    const std::size_t budget = std::size_t(1) << 20;
+    const CommonRows<double> squares(*gram, common_runs(*gram, {&problem, &problem}, budget), budget);
     CHECK(squares.bytes() > 0);
     std::vector<double> a(std::size_t(n), -1.0), b(std::size_t(n), -1.0);
-    squares.read({5, 5}, 0, n, {a.data(), b.data()});
+    CHECK(squares.read({5, 5}, 0, n, {a.data(), b.data()}) == 2); // nobody waits for a row that is being computed
+    CHECK(squares.read({5, 5}, 0, n, {a.data(), b.data()}) == 0);
     CHECK(a[5] == 1.0 && a == b);
 }
 

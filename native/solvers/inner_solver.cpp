@@ -1,4 +1,4 @@
-#include "solvers/block.hpp"
+#include "solvers/inner_solver.hpp"
 
 #include "threads/pool.hpp"
 
@@ -15,8 +15,8 @@ template <class T> constexpr double kRounded = sizeof(T) == 4 ? 1e-5 : 1e-12;
 
 } // namespace
 
-template <class T>
-void Block<T>::choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal) {
+template <class T> void InnerSolver<T>::choose(const Problem& problem, const std::vector<Index>& which,
+                                               const std::vector<double>& diagonal) {
     problem_ = &problem;
     which_ = which;
     given_ = diagonal;
@@ -29,20 +29,20 @@ void Block<T>::choose(const Problem& problem, const std::vector<Index>& which, c
         *array = memory, memory += stride_;
 }
 
-template <class T> void Block<T>::fetch_with(Fetch fetch) {
+template <class T> void InnerSolver<T>::fetch_with(Fetch fetch) {
     fetch_ = std::move(fetch);
     fetched_ = 0;
     ready_.assign(std::size_t(size_), 0);
 }
 
-template <class T> const T* Block<T>::row(Index i) {
+template <class T> const T* InnerSolver<T>::row(Index i) {
     if (fetch_ && !ready_[std::size_t(i)]) fetch(i);
     return matrix() + i * stride_;
 }
 
 // Several rows cost little more than one, so those are fetched too that are likely to be next: of the coefficients that
 // would rise most and of those that would fall most.
-template <class T> void Block<T>::fetch(Index i) {
+template <class T> void InnerSolver<T>::fetch(Index i) {
     constexpr int kEach = 3;
     struct Best {
         T key = -std::numeric_limits<T>::infinity();
@@ -79,14 +79,14 @@ template <class T> void Block<T>::fetch(Index i) {
     fetched_ += Index(which.size());
 }
 
-template <class T> void Block<T>::refresh(Index i) {
+template <class T> void InnerSolver<T>::refresh(Index i) {
     const int g = problem_->group_of(which_[i]);
     rise_[g][i] = T(problem_->rise(which_[i], a_[i]));
     fall_[g][i] = T(problem_->fall(which_[i], a_[i]));
 }
 
 // Moves i up and j down by the same t, to the minimum between them or to a bound. False if nothing holds them.
-template <class T> bool Block<T>::advance(Index i, Index j) {
+template <class T> bool InnerSolver<T>::advance(Index i, Index j) {
     const Index p = which_[i], r = which_[j];
     const double above = problem_->room_above(p, a_[i]), below = problem_->room_below(r, a_[j]);
     const int g = problem_->group_of(p);
@@ -119,8 +119,8 @@ template <class T> bool Block<T>::advance(Index i, Index j) {
     return true;
 }
 
-template <class T> void Block<T>::solve(const std::vector<double>& a, const std::vector<double>& slopes, double tol,
-                                        Index max_steps, Outcome& outcome) {
+template <class T> void InnerSolver<T>::solve(const std::vector<double>& a, const std::vector<double>& slopes,
+                                              double tol, Index max_steps, Outcome& outcome) {
     const Scans<T>& scan = scans<T>();
     const T infinity = std::numeric_limits<T>::infinity();
     const int groups = problem_->groups;
@@ -170,7 +170,7 @@ template <class T> void Block<T>::solve(const std::vector<double>& a, const std:
     }
 }
 
-template class Block<float>;
-template class Block<double>;
+template class InnerSolver<float>;
+template class InnerSolver<double>;
 
 } // namespace mercer

@@ -3,7 +3,7 @@
 #include "check.hpp"
 #include "kernels/isa.hpp"
 #include "problems.hpp"
-#include "solvers/block.hpp"
+#include "solvers/inner_solver.hpp"
 
 #include <numeric>
 
@@ -14,7 +14,7 @@ template <class T> constexpr double kFine = sizeof(T) == 4 ? 3e-6 : 1e-11;
 
 // Gives the block the matrix among the chosen coefficients, all at once or row by row when it asks; what is beside it
 // is left as it was.
-template <class T> static void fill(Block<T>& block, const Problem& problem, const std::vector<Index>& which,
+template <class T> static void fill(InnerSolver<T>& block, const Problem& problem, const std::vector<Index>& which,
                                     const std::vector<double>& matrix, Index n, bool fetched = false) {
     auto entry = [&matrix, problem, n](Index p, Index r) {
         return matrix[std::size_t(problem.sample_of(p) * n + problem.sample_of(r))];
@@ -42,7 +42,7 @@ static std::vector<double> slopes(const Problem& problem, const double* a, const
     return s;
 }
 
-template <class T> static void against_all_combinations(Block<T>& block, const Example& example,
+template <class T> static void against_all_combinations(InnerSolver<T>& block, const Example& example,
                                                         const std::vector<double>& matrix, Index n) {
     check::context = example.name + " of " + std::to_string(example.count()) + ", " + std::to_string(8 * sizeof(T)) +
                      " bits, " + instruction_set().name;
@@ -82,7 +82,7 @@ template <class T> static void against_all_combinations(Block<T>& block, const E
 }
 
 // A working set of some coefficients, in any order: the others stay, and no better point is within reach.
-template <class T> static void part_of_a_problem(Block<T>& block) {
+template <class T> static void part_of_a_problem(InnerSolver<T>& block) {
     const problems::Data data(40, 2, 1.0, 11);
     const auto matrix = data.matrix();
     for (const Example& example : data.every_kind(3)) {
@@ -114,7 +114,7 @@ template <class T> static void part_of_a_problem(Block<T>& block) {
 }
 
 // Two samples of different labels in one place, and nothing that bounds their coefficients.
-template <class T> static void without_a_minimum(Block<T>& block) {
+template <class T> static void without_a_minimum(InnerSolver<T>& block) {
     check::context = "no minimum";
     const std::vector<double> matrix{1, 0, 1, 0, 1, 0, 1, 0, 1};
     const Example hard = problems::hinge({1, 1, -1}, INFINITY), soft = problems::hinge({1, 1, -1}, 5);
@@ -128,7 +128,7 @@ template <class T> static void without_a_minimum(Block<T>& block) {
 }
 
 template <class T> static void all() {
-    Block<T> block; // used again, larger and smaller
+    InnerSolver<T> block; // used again, larger and smaller
     for (unsigned seed = 1; seed <= 6; ++seed)
         for (Index n : {3, 5, 2}) {
             const problems::Data data(n, 2, 1.0, seed);

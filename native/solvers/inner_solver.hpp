@@ -30,7 +30,7 @@ struct Outcome {
     std::exception_ptr interrupted; // set by whoever goes on with the steps so far
 };
 
-template <class T> class Block {
+template <class T> class InnerSolver {
   public:
     // Makes room for a block of these coefficients, with the diagonal of their K. The matrix is then either filled, all
     // of it, or its rows are fetched when they are first needed, a few at a time.

@@ -1,5 +1,5 @@
 // The memory of a decomposition: what it takes for a problem, and how large its working sets may be for it. Rows that
-// are kept (rows.hpp) get what is left.
+// are kept (problem_matrix.hpp) get what is left.
 #pragma once
 
 #include "gram/gram.hpp"
@@ -9,20 +9,20 @@
 
 namespace mercer {
 
-// A working set has at most so many coefficients.
+// The most coefficients of a working set.
 inline constexpr Index kLarge = 2048;
 
-template <class T> class Room {
+template <class T> class MemoryPlan {
   public:
-    Room(const Gram<T>& gram, const Problem& problem);
+    MemoryPlan(const Gram<T>& gram, const Problem& problem);
 
     // Bytes for the vectors of the problem.
     std::size_t of_vectors() const;
-    // Bytes for the samples of a part of so many coefficients, which are copied and packed.
+    // Bytes for the samples of `part` coefficients, which are copied and packed.
     std::size_t of_part(Index part) const { return 2 * std::size_t(part) * each_; }
     // Bytes for all but the working set, the packed samples and the rows that are kept ...
     std::size_t beside() const;
-    // ... and with working sets of so many, or with the largest.
+    // ... and with working sets of `working` coefficients, or with the largest.
     std::size_t taken(Index working) const;
     std::size_t taken() const;
     // Of the budget, what is left for rows after the packed samples and all that is taken.

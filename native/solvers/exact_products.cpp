@@ -1,4 +1,4 @@
-#include "solvers/sharpening.hpp"
+#include "solvers/exact_products.hpp"
 
 #include "solvers/scan.hpp"
 #include "solvers/selection.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPart = 4096, kLeastPart = 512, kPartBytes = std::size_t(4) << 20;
 
-// Samples of so many bytes meet each other all at once, so that every entry is used twice.
+// Supporting samples that take no more bytes than this meet each other all at once, so that every entry is used twice.
 constexpr std::size_t kWholeBytes = 2 * kPartBytes;
 
 std::vector<Index> part(const std::vector<Index>& of, std::size_t from, std::size_t size) {
@@ -44,7 +44,7 @@ void add_products(const Gram<double>& exact, const std::vector<Index>& support, 
 
 } // namespace
 
-Sharpening::Sharpening(const Gram<double>& exact, const Problem& problem, const double* a, double* f)
+ExactProducts::ExactProducts(const Gram<double>& exact, const Problem& problem, const double* a, double* f)
     : exact_(exact), problem_(problem), a_(a), f_(f), known_(std::size_t(problem.count), 0) {
     for (Index p = 0; p < problem.count; ++p)
         if (a[p] != 0) {
@@ -54,7 +54,7 @@ Sharpening::Sharpening(const Gram<double>& exact, const Problem& problem, const 
         }
 }
 
-Index Sharpening::violators(double error) {
+Index ExactProducts::violators(double error) {
     double mass = 0;
     for (double a : weight_) mass += std::abs(a);
     if (mass == 0 || error == 0) return mass == 0 ? all() : 0;
@@ -73,7 +73,7 @@ Index Sharpening::violators(double error) {
     return compute(where);
 }
 
-Index Sharpening::support() {
+Index ExactProducts::support() {
     const bool whole = supporting_.size() * exact_.bytes_each() <= kWholeBytes &&
                        std::none_of(nonzero_.begin(), nonzero_.end(), [&](Index p) { return known_[std::size_t(p)]; });
     if (!whole || nonzero_.empty()) return compute(nonzero_);
@@ -83,13 +83,13 @@ Index Sharpening::support() {
     return Index(sums.size());
 }
 
-Index Sharpening::all() {
+Index ExactProducts::all() {
     std::vector<Index> where(std::size_t(problem_.count));
     std::iota(where.begin(), where.end(), Index(0));
     return compute(where);
 }
 
-Index Sharpening::compute(const std::vector<Index>& where) {
+Index ExactProducts::compute(const std::vector<Index>& where) {
     std::vector<Index> unknown, samples;
     for (Index p : where)
         if (!known_[std::size_t(p)]) {

@@ -1,0 +1,204 @@
+"""Rows that a Gram matrix keeps from one solve to the next: none is computed twice, and none changes an answer."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Spectrum
+from mercer.problem import epsilon_insensitive, hinge, one_class
+from mercer.solvers import SMO, SolverInterrupted
+
+
+def made(n, d=20, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
+
+
+X, y = made(600)
+LARGE, sign = made(5000)
+WORDS = ["".join(np.random.default_rng(i).choice(list("ab"), 12)) for i in range(150)]
+
+MATRICES = {
+    "dense": (Gaussian(3.0), LARGE, sign),
+    "float32": (Gaussian(3.0), LARGE.astype(np.float32), sign),
+    "few columns": (Gaussian(1.0), LARGE[:, :3], sign),
+    "polynomial": (Polynomial(2), 0.3 * LARGE[:2500], sign[:2500]),
+    "sparse": (Gaussian(2.0), sp.csr_array(np.where(np.abs(LARGE) > 1.3, LARGE, 0)), sign),
+    "one block": (Gaussian(3.0), X, y),
+    "sum": (Gaussian(3.0) + 0.1 * Linear(), X, y),
+    "strings": (Spectrum(3), WORDS, y[:150]),
+    "function": (Custom(lambda A, B: np.exp(-0.05 * ((A[:, None] - B[None]) ** 2).sum(axis=2))), X[:300], y[:300]),
+    "given": (Precomputed(), Gaussian(3.0)(X), y),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_a_second_fit_finds_the_rows_of_the_first(name):
+    kernel, data, labels = MATRICES[name]
+    gram = kernel.gram(data)
+    seen = []
+    for C in (1.0, 1.05):
+        (found,) = SMO().solve(gram, [hinge(labels, C)])
+        (alone,) = SMO().solve(kernel.gram(data), [hinge(labels, C)])
+        np.testing.assert_array_equal(found.coefficients, alone.coefficients)  # whatever was known before
+        assert found.certificate == alone.certificate
+        seen.append(gram.computed)
+    assert seen[0] > 0
+    if name != "given":  # which is read where it lies, and counted as it is read
+        assert seen[1] - seen[0] <= 0.05 * seen[0]
+
+
+def test_machines_of_other_kinds_share_them():
+    kernel, value = Gaussian(3.0), LARGE[:, 0] + np.sin(LARGE[:, 1])
+    gram = kernel.gram(LARGE)
+    problems = [hinge(sign, 1.0), epsilon_insensitive(value, 1.0, 0.1), one_class(np.ones(len(LARGE)), 0.2)]
+    new = []
+    for problem in problems:
+        before = gram.computed
+        (found,) = SMO().solve(gram, [problem])
+        (alone,) = SMO().solve(kernel.gram(LARGE), [problem])
+        np.testing.assert_array_equal(found.coefficients, alone.coefficients)
+        new.append(gram.computed - before)
+    rows = gram.computed
+    assert rows <= len(LARGE) + 10
+    SMO().solve(gram, problems[:1])
+    assert gram.computed == rows
+
+
+@pytest.mark.parametrize("size", [600, 3000])
+def test_pairs_of_classes_find_them_again(size):
+    rng = np.random.default_rng(0)
+    label = np.sort(rng.integers(0, 4, size))
+    data = rng.standard_normal((size, 10)) + label[:, None]
+    pairs = [np.flatnonzero((label == i) | (label == j)) for i in range(4) for j in range(i)]
+    gram = Gaussian(2.0).gram(data)
+    computed = []
+    for C in (1.0, 1.05):
+        problems = [hinge(np.where(label[rows] == label[rows[0]], 1.0, -1.0), C, rows) for rows in pairs]
+        found = SMO().solve(gram, problems)
+        alone = SMO().solve(Gaussian(2.0).gram(data), problems)
+        for one, other in zip(found, alone, strict=True):
+            np.testing.assert_array_equal(one.coefficients, other.coefficients)
+        computed.append(gram.computed)
+    assert computed[0] > 0
+    if size == 600:  # else the parts of rows among two classes are each pair's own
+        assert computed[1] - computed[0] <= 0.05 * computed[0]
+
+
+def test_a_matrix_made_for_one_solve_keeps_what_is_worth_it():
+    gram = Gaussian(1.0).gram(LARGE[:, :3], lasting=False)
+    before = 0
+    for _ in range(2):
+        SMO().solve(gram, [hinge(sign, 1.0)])
+        assert gram.computed > before
+        before = gram.computed
+
+
+@pytest.mark.parametrize("name", ["dense", "one block", "function"])
+@pytest.mark.parametrize("reports", [1, 2])
+def test_what_an_interrupted_solve_leaves_is_right(name, reports):
+    kernel, data, labels = MATRICES[name]
+    gram, seen = kernel.gram(data), []
+
+    def interrupt(progress):
+        seen.append(progress)
+        if len(seen) == reports:
+            raise KeyboardInterrupt
+
+    problem = hinge(labels, 10.0)
+    try:
+        SMO(progress=interrupt).solve(gram, [problem])
+    except SolverInterrupted:
+        assert len(seen) == reports
+    (found,) = SMO().solve(gram, [problem])
+    (alone,) = SMO().solve(kernel.gram(data), [problem])
+    np.testing.assert_array_equal(found.coefficients, alone.coefficients)
+    np.testing.assert_array_equal(gram.rows(range(5)), kernel.gram(data).rows(range(5)))
+
+
+def test_a_function_that_fails_leaves_no_rows_half_written():
+    calls = []
+
+    def fragile(A, B):
+        calls.append(len(A))
+        if len(calls) == 5:
+            raise OSError("no more")
+        return np.exp(-0.01 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    data, labels = LARGE[:2500], sign[:2500]
+    gram = Custom(fragile).gram(data)
+    with pytest.raises(OSError, match="no more"):
+        SMO().solve(gram, [hinge(labels, 1.0)])
+    (found,) = SMO().solve(gram, [hinge(labels, 1.0)])
+    (alone,) = SMO().solve(Custom(fragile).gram(data), [hinge(labels, 1.0)])
+    np.testing.assert_array_equal(found.coefficients, alone.coefficients)
+
+
+def test_threads_may_solve_on_it_at_the_same_time():
+    kernel = Gaussian(3.0)
+    gram = kernel.gram(LARGE)
+    values = [0.5, 1.0, 2.0, 4.0]
+    alone = [SMO().solve(kernel.gram(LARGE), [hinge(sign, C)])[0].coefficients for C in values]
+    K = kernel.gram(LARGE).rows(range(20))
+    found, wrong = {}, []
+
+    def solve(C):
+        (found[C],) = SMO().solve(gram, [hinge(sign, C)])
+        if not (gram.rows(range(20)) == K).all():
+            wrong.append(C)
+
+    threads = [threading.Thread(target=solve, args=(C,)) for C in values]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    for C, coefficients in zip(values, alone, strict=True):
+        np.testing.assert_array_equal(found[C].coefficients, coefficients)
+
+
+def test_both_precisions_within_one_budget():
+    gram = Gaussian(3.0).gram(LARGE, 30 * 2**20)
+    for C in (1.0, 1e4, 1.0, 1e4):  # the large ones are solved in float64
+        (found,) = SMO(max_iter=20_000).solve(gram, [hinge(sign, C)])
+        (alone,) = SMO(max_iter=20_000).solve(Gaussian(3.0).gram(LARGE, 30 * 2**20), [hinge(sign, C)])
+        np.testing.assert_array_equal(found.coefficients, alone.coefficients)
+        assert gram.matrices(None).kept_bytes <= gram.budget
+
+
+def test_another_order_begins_anew():
+    order = np.random.default_rng(0).permutation(len(X))
+    gram = Gaussian(3.0).gram(X)
+    SMO().solve(gram, [hinge(y, 1.0)])
+    (found,) = SMO(tol=1e-6).solve(gram, [hinge(y[order], 1.0)], None, order)
+    (plain,) = SMO(tol=1e-6).solve(gram, [hinge(y, 1.0)])
+    assert found.certificate.dual == pytest.approx(plain.certificate.dual, rel=1e-9)
+    assert (gram.rows([3]) == Gaussian(3.0)(X)[[3]]).all()
+
+
+@pytest.mark.parametrize("name", ["dense", "one block", "function", "sum"])
+def test_its_memory_goes_with_it(name):
+    kernel, data, labels = MATRICES[name]
+    gc.disable()
+    try:
+        gram = kernel.gram(data)
+        SMO().solve(gram, [hinge(labels, 1.0)])
+        gram.rows([0])
+        alive = weakref.ref(gram)
+        del gram
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_laplacian_rows_are_shared_too():
+    gram = Laplacian(0.05).gram(LARGE[:3000])
+    SMO().solve(gram, [hinge(sign[:3000], 1.0)])
+    before = gram.computed
+    SMO().solve(gram, [hinge(sign[:3000], 0.9)])
+    assert gram.computed - before <= 0.05 * before
