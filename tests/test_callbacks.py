@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer
 from mercer import SVC, KernelLogistic
 from mercer.callbacks import TimeLimit
-from mercer.solvers.eigen import Pass
+from mercer.solvers.eigen import EigenProgress
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((250, 3))
@@ -77,7 +77,7 @@ def test_the_page_names_every_machine_that_has_callbacks():
 @pytest.mark.parametrize(("machine", "task", "keys"), DOCUMENTED, ids=str)
 def test_what_machines_tell_is_what_the_page_says(machine, task, keys):
     if machine in ("KernelPCA", "KernelSVD") and task == "solve":  # of thousands of samples
-        assert keys == sorted(field.name for field in dataclasses.fields(Pass))
+        assert keys == sorted(field.name for field in dataclasses.fields(EigenProgress))
         return
     recorder = Recorder()
     getattr(mercer, machine)().set_callbacks(recorder).fit(X, y)

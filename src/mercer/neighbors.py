@@ -41,7 +41,7 @@ Op, Pair = _native.Op, _native.Pair
 DISTANCES = (Pair.squared_distance, Pair.squared_direct, Pair.l1, Pair.linf, Pair.chi2_distance)
 #: Squared distances of whole numbers are exact in float32 below this.
 EXACT = float(2**24)
-#: Of so many columns the engine's integer products do not overflow.
+#: The most columns of which the engine's integer products do not overflow.
 WIDEST = 2**13
 #: A rate at which the engine repairs nothing: the errors are bounded here.
 UNREPAIRED = 1e-30

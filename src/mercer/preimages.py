@@ -31,7 +31,7 @@ def learned(kernel: Kernel, coordinates: Vector, samples: Samples, alpha: float)
     array([[3.]])
     """
     targets = np.asarray(samples.dense(), dtype=np.float64)
-    solution = Cholesky().solve(kernel.gram(coordinates, budget=0), squared(targets, alpha))
+    (solution,) = Cholesky().solve(kernel.gram(coordinates, budget=0), [squared(targets, alpha)])
     return Expansion(kernel, kernel.samples(coordinates), solution.coefficients, np.asarray(solution.bias))
 
 

@@ -52,7 +52,7 @@ class Problem:
     >>> from mercer.kernels import Linear
     >>> from mercer.solvers import Cholesky
     >>> squares = Problem(np.array([1.0, 2.0]), ridge=1.0)  # kernel ridge regression of q with alpha = 1
-    >>> Cholesky().solve(Linear().gram([[1.0], [0.0]]), squares).coefficients
+    >>> Cholesky().solve(Linear().gram([[1.0], [0.0]]), [squares])[0].coefficients
     array([0.5, 2. ])
     """
 

@@ -178,6 +178,11 @@ def test_another_order_begins_anew():
     (found,) = SMO(tol=1e-6).solve(gram, [hinge(y[order], 1.0)], None, order)
     (plain,) = SMO(tol=1e-6).solve(gram, [hinge(y, 1.0)])
     assert found.certificate.dual == pytest.approx(plain.certificate.dual, rel=1e-9)
+    SMO(tol=1e-6).solve(gram, [hinge(y[order], 1.0)], None, order)
+    before = gram.computed
+    assert (gram.rows(order[:3]) == Gaussian(3.0)(X)[order[:3]]).all()  # in the order of the samples themselves
+    SMO(tol=1e-6).solve(gram, [hinge(y[order], 1.0)], None, order)
+    assert gram.computed - before <= 3  # and the matrix in the other order is still there
     assert (gram.rows([3]) == Gaussian(3.0)(X)[[3]]).all()
 
 

@@ -12,7 +12,7 @@ from sklearn.decomposition import KernelPCA as Peer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelPCA, KernelSVD
+from mercer import KernelPCA, KernelSVD, costs
 from mercer.kernels import Chi2, Custom, Gaussian, Intersection, Linear, Precomputed, ZeroKernelWarning
 from mercer.solvers import eigen
 from mercer.solvers.eigen import Centred
@@ -35,7 +35,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.fixture
 def iterative(monkeypatch):
     """The solver for many samples, on few."""
-    monkeypatch.setattr(eigen, "DENSE_SAMPLES", 50)
+    monkeypatch.setattr(costs, "EIGEN_DENSE_SAMPLES", 50)
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.5])
@@ -197,7 +197,7 @@ def test_the_certificate_holds_the_optimum(iterative, rows, tol):
     """The sum of the largest eigenvalues, or singular values, is between the two objectives."""
     if rows is None:
         machine = KernelPCA(5, kernel=Gaussian(0.5), tol=tol).fit(X[:400])
-        best = np.linalg.eigvalsh(Centred(Gaussian(0.5).gram(X[:400])).dense())[::-1][:5].sum()
+        best = np.linalg.eigvalsh(Centred(Gaussian(0.5).gram(X[:400])).to_dense())[::-1][:5].sum()
     else:
         machine = KernelSVD(5, kernel=Gaussian(0.5), tol=tol).fit(X[:400], Z=X[500:900])
         best = np.linalg.svd(Gaussian(0.5)(X[:400], X[500:900]), compute_uv=False)[:5].sum()
@@ -211,7 +211,7 @@ def test_the_certificate_holds_the_optimum(iterative, rows, tol):
 @pytest.mark.parametrize("count", [1, 7, 60])
 def test_dense_computes_no_more_eigenvectors_than_are_wanted(count, monkeypatch):
     x = X[:300]
-    whole = np.linalg.eigh(Centred(Gaussian(2.0).gram(x)).dense())
+    whole = np.linalg.eigh(Centred(Gaussian(2.0).gram(x)).to_dense())
     machine = KernelPCA(count, kernel=Gaussian(2.0), eigen_solver="dense")
     monkeypatch.setattr(eigen, "eigh", None)
     machine.fit(x)

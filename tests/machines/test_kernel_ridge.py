@@ -27,7 +27,7 @@ from mercer.kernels import (
     Precomputed,
     Sigmoid,
 )
-from mercer.solvers.cholesky import System
+from mercer.solvers.cholesky import InvertibleGram
 
 X, y = load_diabetes(return_X_y=True)
 X = X * 20
@@ -103,7 +103,7 @@ def test_a_sample_that_hardly_weighs_anything_is_as_good_as_absent(weight, dtype
 
 
 def test_only_what_is_far_beyond_the_matrix_is_measured_otherwise():
-    system = System(Gaussian(1.0).gram(X[:5]))
+    system = InvertibleGram(Gaussian(1.0).gram(X[:5]))
     for ridge in (np.full(5, 1e9), np.array([1.0, 2, 30, 400, 5000])):
         assert (system.units(ridge) == 1).all()
     units = system.units(np.array([1.0, 1, 1, 1, 1e40]))

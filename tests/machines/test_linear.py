@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import LinearSVC, LinearSVR
 from mercer.problem import Problem, epsilon_insensitive, hinge, squared_epsilon_insensitive, squared_hinge
+from mercer.solvers import Factored
 from mercer.solvers.linear import LinearSolver
 from tests.naive import judge
 from tests.pairs import pairs
@@ -120,17 +121,18 @@ def test_the_certificate_is_that_of_the_problem(squared, primal, regression):
     if regression:
         q = few @ np.arange(10.0) + np.sin(np.arange(100))
         posed = squared_epsilon_insensitive if squared else epsilon_insensitive
-        (ours,) = solver.solve(few, [posed(q, cost, 0.3, bias=False)]).certificates
+        (found,) = solver.solve(Factored(few), [posed(q, cost, 0.3, bias=False)])
         lower, upper = -cost, cost
     else:
         q = 2.0 * label - 1
         posed = squared_hinge if squared else hinge
-        (ours,) = solver.solve(few, [posed(q, cost, bias=False)]).certificates
+        (found,) = solver.solve(Factored(few), [posed(q, cost, bias=False)])
         lower, upper = np.where(q > 0, 0, -cost), np.where(q > 0, cost, 0)
     ridge = 1 / (2 * cost) if squared else np.zeros(len(q))
     if squared:
         lower, upper = np.where(lower < 0, -np.inf, 0), np.where(upper > 0, np.inf, 0)
     problem = Problem(q, lower, upper, np.full(len(q), 0.3 if regression else 0.0), ridge)
+    ours = found.certificate
     assert ours.converged
     assert ours.gap <= 1e-6 * ours.primal
     # The plainest solver there is, on the Gram matrix of the extended rows.
@@ -244,6 +246,6 @@ def test_a_problem_that_no_linear_machine_has_is_refused():
     y = np.array([-1.0, 1.0])
     for problem in (hinge(y, 1.0), hinge(y, 1.0, np.array([1, 0]), bias=False)):
         with pytest.raises(ValueError, match="no equality, one coefficient per row"):
-            LinearSolver().solve(y[:, None], [problem])
+            LinearSolver().solve(Factored(y[:, None]), [problem])
     with pytest.raises(ValueError, match="one coefficient per row"):
-        LinearSolver().solve(np.eye(3), [hinge(y, 1.0, bias=False)])
+        LinearSolver().solve(Factored(np.eye(3)), [hinge(y, 1.0, bias=False)])

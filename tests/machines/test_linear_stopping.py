@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import LinearSVC, LinearSVR
 from mercer.solvers import SolverInterrupted
-from mercer.solvers.linear import LinearSolver
+from mercer.solvers.linear import LinearSolution, LinearSolver
 from tests.interrupt import interrupted
 from tests.machines.watcher import Watcher
 
@@ -93,7 +93,7 @@ def test_an_interrupt_leaves_a_machine(machine, target, monkeypatch):
     machine = clone(machine).set_callbacks(Watcher())
     with pytest.raises(SolverInterrupted) as caught:
         machine.fit(rows, target)
-    (solution,) = caught.value.solutions
+    solution = LinearSolution.of(caught.value.solutions)
     assert isinstance(caught.value.__cause__, KeyboardInterrupt)
     np.testing.assert_array_equal(np.atleast_2d(machine.coef_), solution.weights)
     assert certificates_of(machine) == solution.certificates

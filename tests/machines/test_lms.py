@@ -36,7 +36,7 @@ from mercer.kernels import (
     ZeroKernelWarning,
 )
 from mercer.machines.lms import LeastMeanSquares
-from mercer.solvers import SolverInterrupted, spaces
+from mercer.solvers import SolverInterrupted, stage
 from mercer.solvers.lms import StepError
 from tests.interrupt import interrupted
 
@@ -249,8 +249,8 @@ def test_many_samples_are_learned_in_float32_as_far_as_that_goes(tol, monkeypatc
     rng = np.random.default_rng(0)
     many = rng.standard_normal((2100, 3))
     targets = np.sin(2 * many).sum(axis=1) + 0.1 * rng.standard_normal(len(many))
-    seen, product = set(), spaces.product
-    monkeypatch.setattr(spaces, "product", lambda pairs, v: (seen.add(pairs.dtype.name), product(pairs, v))[1])
+    seen, product = set(), stage.product
+    monkeypatch.setattr(stage, "product", lambda K, v: (seen.add(K.dtype.name), product(K, v))[1])
     machine = KernelLMS(Gaussian(1.0), alpha=0.1, tol=tol).fit(many, targets)
     assert seen == ({"float32"} if tol > 1e-4 else {"float32", "float64"})
     ridge = KernelRidge(kernel=Gaussian(1.0), alpha=0.1).fit(many, targets)
@@ -282,15 +282,15 @@ def test_the_matrix_in_float32_is_gone_when_that_in_float64_comes(monkeypatch):
 @pytest.mark.parametrize("last", [True, False])
 def test_an_interrupt_certifies_nothing_that_is_known_in_float32_only(last, monkeypatch):
     many = np.random.default_rng(0).standard_normal((2100, 3))
-    targets, kernel, seen, product = np.sin(many).sum(axis=1), Gaussian(1.0), [], spaces.product
+    targets, kernel, seen, product = np.sin(many).sum(axis=1), Gaussian(1.0), [], stage.product
 
-    def interrupted(pairs, v):
-        seen.append(pairs.dtype.name)
+    def interrupted(K, v):
+        seen.append(K.dtype.name)
         if seen.count("float64" if last else "float32") == 5:
             raise KeyboardInterrupt
-        return product(pairs, v)
+        return product(K, v)
 
-    monkeypatch.setattr(spaces, "product", interrupted)
+    monkeypatch.setattr(stage, "product", interrupted)
     machine = KernelLMS(kernel, alpha=0.1, tol=1e-9, precondition=0)
     with pytest.raises(SolverInterrupted):
         machine.fit(many, targets)

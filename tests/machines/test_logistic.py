@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import KernelLogistic
 from mercer.kernels import Categorical, Custom, Gaussian, Linear, Precomputed
 from mercer.solvers import SolverInterrupted
-from mercer.solvers.newton import Path
+from mercer.solvers.newton import Iterate
 from tests.machines.watcher import Watcher
 
 WEIGHTS = "weights change gamma='scale', as in scikit-learn's SVC"
@@ -130,8 +130,8 @@ def test_streamed_products_and_a_rough_preconditioner_change_nothing(kernel, mon
     X, y = wine
     parameters = dict(C=10.0, kernel=kernel, tol=1e-7)
     expected = KernelLogistic(**parameters).fit(X, y)
-    for name, value in dict(SMALL=0, LANDMARKS=0, FEWEST=10).items():
-        monkeypatch.setattr(f"mercer.solvers.newton.{name}", value)
+    for name, value in dict(NEWTON_ALL=0, NEWTON_LANDMARKS=0, NEWTON_FEWEST=10).items():
+        monkeypatch.setattr(f"mercer.costs.{name}", value)
     streamed = KernelLogistic(**parameters, cache_size=1e-6).fit(X, y)
     assert streamed.certificate_.converged
     np.testing.assert_allclose(streamed.decision_function(X), expected.decision_function(X), atol=1e-5)
@@ -307,7 +307,7 @@ def test_callbacks_are_told_and_may_stop():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_an_interrupt_leaves_what_there_is(dtype, monkeypatch):
     X, y = cancer[0].astype(dtype), cancer[1]
-    step, count = Path.step, []
+    step, count = Iterate.step, []
 
     def interrupted(path):
         if len(count) == 2:
@@ -315,7 +315,7 @@ def test_an_interrupt_leaves_what_there_is(dtype, monkeypatch):
         count.append(1)
         step(path)
 
-    monkeypatch.setattr(Path, "step", interrupted)
+    monkeypatch.setattr(Iterate, "step", interrupted)
     machine = KernelLogistic(tol=1e-8)
     with pytest.raises(SolverInterrupted):
         machine.fit(X, y)

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelPerceptron, Perceptron, _native
 from mercer.kernels import Categorical, Custom, Gaussian, Linear, Polynomial, Precomputed
-from mercer.solvers.perceptron import Support, Weights
+from mercer.solvers.perceptron import DualLearner, PrimalLearner
 from tests.interrupt import interrupted
 
 WEIGHTS = "a weight is the size of a step: twice the step is not two visits of the example"
@@ -382,8 +382,8 @@ def test_ctrl_c_in_the_first_pass_forgets_the_passes_of_the_fit_before(machine, 
     X, y, _ = separable()
     machine = clone(machine).fit(X, y)
     with monkeypatch.context() as patch:
-        patch.setattr(Weights, "learn", interrupted)
-        patch.setattr(Support, "learn", interrupted)
+        patch.setattr(PrimalLearner, "learn", interrupted)
+        patch.setattr(DualLearner, "learn", interrupted)
         with pytest.raises(KeyboardInterrupt):
             machine.fit(X, y)
     assert machine.n_iter_ == len(machine.mistakes_) == 0

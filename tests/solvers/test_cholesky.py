@@ -33,7 +33,7 @@ Y = np.stack([np.sin(X[:, 0]), X[:, 1] ** 2], axis=1)
 def test_matches_the_linear_system(dtype, bias, alpha):
     x = X.astype(dtype)
     weight = rng.uniform(0.5, 2, len(X))
-    solution = Cholesky(tol=1e-10).solve(Gaussian(2.0).gram(x), squared(Y, alpha, weight, bias=bias))
+    (solution,) = Cholesky(tol=1e-10).solve(Gaussian(2.0).gram(x), [squared(Y, alpha, weight, bias=bias)])
     K = Gaussian(2.0)(x.astype(np.float64))
     for j in range(2):
         A = np.zeros((len(X) + 1, len(X) + 1))
@@ -50,7 +50,7 @@ def test_matches_the_linear_system(dtype, bias, alpha):
 
 
 def test_float32_that_refinement_cannot_save_is_factored_in_float64():
-    solution = Cholesky().solve(Gaussian(20.0).gram(X.astype(np.float32)), squared(Y[:, 0], 1e-7))
+    (solution,) = Cholesky().solve(Gaussian(20.0).gram(X.astype(np.float32)), [squared(Y[:, 0], 1e-7)])
     assert solution.certificate.converged
 
 
@@ -58,7 +58,7 @@ def test_singular_system_warns_with_the_condition_number_and_takes_least_squares
     x = np.vstack([X, X])
     y = np.concatenate([X[:, 0], X[:, 0]])
     with pytest.warns(LinAlgWarning, match="condition number .* alpha"):
-        solution = Cholesky().solve(Linear().gram(x), squared(y, 0.0))
+        (solution,) = Cholesky().solve(Linear().gram(x), [squared(y, 0.0)])
     np.testing.assert_allclose(x @ (x.T @ solution.coefficients), y, atol=1e-8)
     expected = np.linalg.pinv(x @ x.T, rcond=1e-12) @ y
     np.testing.assert_allclose(solution.coefficients, expected, atol=1e-8)
@@ -68,13 +68,13 @@ def test_singular_system_with_bias():
     x = np.vstack([X, X])
     y = np.concatenate([X[:, 0], X[:, 0]]) + 3
     with pytest.warns(LinAlgWarning, match="condition number"):
-        solution = Cholesky().solve(Linear().gram(x), squared(y, 0.0, bias=True))
+        (solution,) = Cholesky().solve(Linear().gram(x), [squared(y, 0.0, bias=True)])
     np.testing.assert_allclose(x @ (x.T @ solution.coefficients) + solution.bias, y, atol=1e-7)
 
 
 def test_indefinite_matrix_is_solved_and_certified_as_such():
     K = np.array([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3 and -1: regular but not positive definite
-    solution = Cholesky().solve(Precomputed().gram(K), squared(np.array([1.0, 0.0]), 0.0))
+    (solution,) = Cholesky().solve(Precomputed().gram(K), [squared(np.array([1.0, 0.0]), 0.0)])
     np.testing.assert_allclose(K @ solution.coefficients, [1.0, 0.0], atol=1e-12)
     assert solution.certificate.convex is False
     assert not solution.certificate.converged
@@ -83,12 +83,12 @@ def test_indefinite_matrix_is_solved_and_certified_as_such():
 
 def test_refuses_bounds_early():
     with pytest.raises(ValueError, match="without bounds"):
-        Cholesky().solve(Linear().gram(X), hinge(np.sign(X[:, 0]), 1.0))
+        Cholesky().solve(Linear().gram(X), [hinge(np.sign(X[:, 0]), 1.0)])
 
 
 def test_refuses_a_problem_of_another_size():
     with pytest.raises(ValueError, match="300 rows"):
-        Cholesky().solve(Linear().gram(X), squared(np.ones(3), 1.0))
+        Cholesky().solve(Linear().gram(X), [squared(np.ones(3), 1.0)])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -164,9 +164,9 @@ def test_columns_are_treated_some_at_a_time():
 def test_many_targets_are_as_good_as_one_at_a_time():
     targets = np.sin(X[:, :1] + np.arange(2 * COLUMNS + 3))
     gram = Gaussian(2.0).gram(X)
-    together = Cholesky(tol=1e-10).solve(gram, squared(targets, 0.1, bias=True))
+    (together,) = Cholesky(tol=1e-10).solve(gram, [squared(targets, 0.1, bias=True)])
     for j in (0, COLUMNS, 2 * COLUMNS + 2):
-        alone = Cholesky(tol=1e-10).solve(gram, squared(targets[:, j], 0.1, bias=True))
+        (alone,) = Cholesky(tol=1e-10).solve(gram, [squared(targets[:, j], 0.1, bias=True)])
         np.testing.assert_allclose(together.coefficients[:, j], alone.coefficients, atol=1e-9)
 
 

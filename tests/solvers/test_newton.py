@@ -6,7 +6,7 @@ import pytest
 from mercer.kernels import Gaussian, Linear, Sigmoid
 from mercer.likelihood import Curvature, Likelihood, probabilities
 from mercer.solvers import ImportVectors, Newton
-from mercer.solvers.newton import Path, Whole, spanning
+from mercer.solvers.newton import Iterate
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 3))
@@ -53,31 +53,20 @@ def test_the_gap_is_a_norm_at_any_coefficients(classes):
     likelihood = problem(classes)
     K = Gaussian(1.0)(X)
     for _ in range(5):
-        path = Path(Newton(), likelihood)
-        path.begin(Whole(Gaussian(1.0).gram(X), 10**9), rng.standard_normal(likelihood.target.shape))
-        r = path.A - likelihood.induced(path.KA + path.bias)
-        assert path.certificate.gap == pytest.approx(0.5 * np.sum(r * (K @ r)), rel=1e-9)
-        assert path.certificate.violation == pytest.approx(np.ptp(K @ r, axis=0).max())
+        iterate = Iterate(Newton(), Gaussian(1.0).gram(X), likelihood)
+        iterate.begin(Gaussian(1.0).gram(X).held(), rng.standard_normal(likelihood.target.shape))
+        r = iterate.A - likelihood.induced(iterate.KA + iterate.bias)
+        assert iterate.certificate.gap == pytest.approx(0.5 * np.sum(r * (K @ r)), rel=1e-9)
+        assert iterate.certificate.violation == pytest.approx(np.ptp(K @ r, axis=0).max())
 
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_a_small_problem_takes_one_product_per_equation(classes):
-    path = Path(Newton(tol=1e-9), problem(classes))
-    path.begin(Whole(Gaussian(1.0).gram(X), 10**9), None)
-    path.walk()
-    assert path.certificate.converged
-    assert path.products <= 4 * path.steps + 1  # of the equation at most two, of the step one, of the residual one
-
-
-def test_spanning_samples_give_the_matrix_back():
-    K = Gaussian(1.0)(X)
-    chosen = np.arange(0, 40, 3)
-    Z, T = spanning(K[chosen], chosen)
-    np.testing.assert_allclose(Z[chosen] @ Z.T, K[chosen], atol=1e-10)
-    np.testing.assert_allclose(Z, K[:, chosen] @ T)
-    dots = X @ X.T
-    Z, _ = spanning(dots, np.arange(40))  # of rank three
-    np.testing.assert_allclose(Z @ Z.T, dots, atol=1e-5)
+    iterate = Iterate(Newton(tol=1e-9), Gaussian(1.0).gram(X), problem(classes))
+    iterate.begin(Gaussian(1.0).gram(X).held(), None)
+    iterate.walk()
+    assert iterate.certificate.converged
+    assert iterate.products <= 4 * iterate.steps + 1  # the equation at most two, step and residual one
 
 
 def test_an_indefinite_kernel_ends_somewhere_and_says_so():

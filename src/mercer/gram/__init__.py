@@ -59,6 +59,9 @@ class Gram:
     ((3, 3), array([[0., 1., 0.]]), array([1., 1., 1.]))
     """
 
+    #: Whoever asks an operator for Z with K = Z Z' learns that a Gram matrix has none.
+    factor: None = None
+
     def __init__(self, kernel: Kernel, samples: Samples, budget: int = DEFAULT_BUDGET, *, lasting: bool = True) -> None:
         if budget < 0:
             raise ValueError(f"the memory budget is a number of bytes >= 0, not {budget}")
@@ -99,15 +102,24 @@ class Gram:
     def rows(self, index: Any) -> Array:
         """The rows at these positions; those that are kept are not computed again."""
         which = self._positions(index)
-        if not self.pairs.stored:
+        if not self.pairs.stored and len(which):
+            live, place = self._live, None
+            if live is not None and live.order is not None and len(live.order) == len(self):
+                matrices, place = live.matrices, np.argsort(live.order)
+            else:
+                matrices = self.matrices(None)
             out = np.empty((len(which), len(self)), dtype=self.dtype)
-            if len(which) and self.matrices(None).rows(which, self._for_rows, out):
-                return out
+            if matrices.rows(which if place is None else place[which], self._for_rows, out):
+                return out if place is None else out[:, place]
         return self.pairs.block(which, slice(0, len(self)))
 
     def block(self, rows: Any, columns: Any) -> Array:
         """The entries at these rows and columns."""
-        left, right = self._positions(rows), self._positions(columns)
+        left = self._positions(rows)
+        if isinstance(columns, slice) and columns.step in (None, 1):
+            start, stop, _ = columns.indices(len(self))
+            return self.pairs.block(left, slice(start, max(start, stop)))
+        right = self._positions(columns)
         if len(right) and (np.diff(right) == 1).all():
             return self.pairs.block(left, slice(int(right[0]), int(right[-1]) + 1))
         return self.between(left, right).dense()

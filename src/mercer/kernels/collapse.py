@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from mercer import _native
+from mercer import _native, costs
 from mercer._native import Pair
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import chunks, segments
@@ -30,21 +30,6 @@ Starts = NDArray[np.int64]
 
 #: No form may take more memory than this.
 MOST_BYTES = 256 * 2**20
-#: Nanoseconds to make any of the forms.
-OVERHEAD = 1e5
-#: Nanoseconds of one thread for a coordinate of a pair of samples in float64, by the engine; half of it in float32.
-PAIR = {Pair.dot: 0.05, Pair.intersection: 0.07, Pair.chi2: 0.28, Pair.jensen_shannon: 5.5}
-#: Nanoseconds for what a pair costs besides, and for each of its outputs.
-PAIR_END, PAIR_OUTPUT = 1.0, 0.5
-#: Nanoseconds for an entry of a row that looks up its piece, and for each value read from it.
-LOOK_UP, LOOK_UP_VALUE = 8.0, 2.0
-#: Nanoseconds to sort an entry of the samples among the knots, and to add each of its outputs.
-SORT, SORT_OUTPUT = 90.0, 15.0
-#: Nanoseconds for a product in w.phi(x), and for a feature that must be computed first.
-MULTIPLY, FEATURE = 0.3, 10.0
-#: Nanoseconds for a node of a table, most of it in the Fourier transforms, and for an entry of the samples put into it.
-NODE, BIN = 60.0, 150.0
-
 #: The nodes of a table are t, t (1 + STEP), t (1 + STEP)^2, ...
 STEP = 1 / 256
 #: What a table may lose of the largest value of f, at as many of the samples, for it to be used.
@@ -60,14 +45,15 @@ def pays(samples: int, build: float, row: float, direct: float) -> bool:
     >>> pays(5000, build=1e7, row=2e3, direct=5e4), pays(100, build=2e6, row=2e3, direct=1e3)
     (True, False)
     """
-    return OVERHEAD + build + samples * row < samples * direct
+    return costs.FORM + build + samples * row < samples * direct
 
 
 def direct_cost(pair: Pair, z: Vectors | SparseVectors, outputs: int) -> float:
     """What a row costs that is compared with every sample; sparse ones meet only the entries they share."""
     width = entries(z)
     met = width * width / max(z.width, 1) * 20 if width < z.width else width
-    return len(z) * (min(met, z.width) * PAIR[pair] * z.dtype.itemsize / 8 + PAIR_END + PAIR_OUTPUT * outputs)
+    each = min(met, z.width) * costs.PAIR[pair] * z.dtype.itemsize / 8
+    return len(z) * (each + costs.PAIR_END + costs.PAIR_OUTPUT * outputs)
 
 
 def entries(z: Vectors | SparseVectors) -> float:
@@ -81,7 +67,7 @@ def entries(z: Vectors | SparseVectors) -> float:
 def weights(z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed | None:
     """For k(x, z) = x.z: the weights w = sum_i a_i z_i of every segment and output."""
     columns = len(starts) * V.shape[1]
-    build, row = entries(z) * len(z) * V.shape[1] * MULTIPLY, entries(z) * columns * MULTIPLY
+    build, row = entries(z) * len(z) * V.shape[1] * costs.MULTIPLY, entries(z) * columns * costs.MULTIPLY
     if z.width * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.dot, z, V.shape[1])):
         return None
     return Weights(lambda x: x.array, 8 * int(entries(z)), z, V, starts)
@@ -92,7 +78,8 @@ def mapped(
 ) -> Collapsed | None:
     """For a function of x.z with an explicit map of ``count`` features: its weights, where those are few."""
     columns = len(starts) * V.shape[1]
-    build, row = count * len(z) * (FEATURE + MULTIPLY * V.shape[1]), count * (FEATURE + MULTIPLY * columns)
+    build = count * len(z) * (costs.FEATURE + costs.MULTIPLY * V.shape[1])
+    row = count * (costs.FEATURE + costs.MULTIPLY * columns)
     if count * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.dot, z, V.shape[1])):
         return None
     return Weights(phi, 8 * count, z, V, starts)
@@ -139,8 +126,8 @@ class Additive:
 def knots(z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed | None:
     """For the intersection kernel: pieces between the entries of the samples, exact."""
     outputs, stored = V.shape[1], entries(z) * len(z)
-    build = stored * (SORT + SORT_OUTPUT * outputs)
-    row = entries(z) * (LOOK_UP + LOOK_UP_VALUE * outputs * len(starts))
+    build = stored * (costs.SORT + costs.SORT_OUTPUT * outputs)
+    row = entries(z) * (costs.LOOK_UP + costs.LOOK_UP_VALUE * outputs * len(starts))
     shape = len(starts), outputs
     size = stored * (12 + 8 * outputs + 4 * outputs * len(starts))  # four knots or more share a value and a slope
     if size > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.intersection, z, outputs)):
@@ -173,8 +160,8 @@ def table(pair: Pair, z: Vectors | SparseVectors, V: Array, starts: Starts) -> C
     count = int(np.log(high / low) / np.log1p(STEP)) + 2
     outputs, columns = V.shape[1], V.shape[1] * len(starts)
     direct = direct_cost(pair, z, outputs)
-    build = z.width * columns * count * NODE + entries(z) * len(z) * outputs * BIN + PROBES * direct
-    row = entries(z) * (LOOK_UP + LOOK_UP_VALUE * columns)
+    build = z.width * columns * count * costs.NODE + entries(z) * len(z) * outputs * costs.BIN + PROBES * direct
+    row = entries(z) * (costs.LOOK_UP + costs.LOOK_UP_VALUE * columns)
     if z.width * count * columns * 16 > MOST_BYTES or not pays(len(z), build, row, direct):
         return None
     grid = low * np.exp(np.arange(count) * np.log1p(STEP))

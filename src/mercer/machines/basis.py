@@ -25,7 +25,8 @@ from mercer.samples import Features, Vectors
 from mercer.samples.door import in_memory
 from mercer.solvers import Certificate
 from mercer.solvers.lapack import interruptible
-from mercer.solvers.least_squares import Design
+from mercer.solvers.least_squares import Design, Lasso, Penalised, Ridge
+from mercer.solvers.linear import LinearSolution
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,10 +216,11 @@ class BasisRidge(Fitted, MultiOutputMixin, RegressorMixin, CallbackSupportMixin,
         columns = targets[kept].reshape(len(kept), -1)
         alpha = penalty_of(self.alpha, targets)
         if self.penalty == "l1":
-            solution = design.lasso(columns, alpha, self.tol, self.max_iter, stages.begin)
+            solver: Lasso | Ridge = Lasso(self.tol, self.max_iter, stages.begin)
         else:
             stages.begin(f"singular values of {len(design.matrix)} x {design.matrix.shape[1]}")
-            solution = design.ridge(columns, alpha, self.tol)
+            solver = Ridge(self.tol)
+        solution = LinearSolution.of(solver.solve(design, [Penalised(columns, alpha)]))
         fit = BasisFit(
             **features.found(),
             kernel=kernel,
@@ -289,7 +291,8 @@ class BasisRidge(Fitted, MultiOutputMixin, RegressorMixin, CallbackSupportMixin,
         if penalties.ndim != 1 or not (np.isfinite(penalties).all() and (penalties >= 0).all()):
             raise ValueError(f"alphas must be a list of finite numbers of at least 0, not {alphas!r}")
         columns = fit.targets.reshape(len(fit.targets), -1)
-        solutions = [fit.design.ridge(columns, alpha, self.tol) for alpha in penalties]
+        found = Ridge(self.tol).solve(fit.design, [Penalised(columns, alpha) for alpha in penalties])
+        solutions = [LinearSolution.of([solution]) for solution in found]
         shape = fit.targets.shape[1:]
         coef = np.array([solution.weights for solution in solutions])
         intercept = np.array([solution.intercepts for solution in solutions])

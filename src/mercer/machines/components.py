@@ -30,7 +30,7 @@ from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
-from mercer.solvers.eigen import Centred
+from mercer.solvers.eigen import Centred, centred, multiplied
 from mercer.solvers.lanczos import Float, spectrum_ends
 
 #: Products by which the smallest eigenvalue is looked for.
@@ -39,7 +39,7 @@ ENDS = 20
 
 def of_components(vectors: Float, roots: Float) -> Float:
     """The coefficients of components, from eigenvectors and roots of eigenvalues of a centred matrix."""
-    return divided(np.asarray(vectors - vectors.mean(axis=0)), roots)
+    return divided(centred(vectors), roots)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -220,13 +220,14 @@ class KernelPCA(Decomposition):
         samples = posed.samples
         if self.fit_inverse_transform:
             _refuse_objects(samples)
-        count, operator = self._count(len(samples)), Centred(self._gram(posed))
-        pairs = self._eigenpairs(operator, count, progress)
-        certificate = self._judged(operator, pairs)
+        count, gram = self._count(len(samples)), self._gram(posed)
+        operator = Centred(multiplied(gram))
+        pairs = self._eigenpairs(operator, count, progress, centred)
+        certificate = self._judged(gram, pairs, float(operator.diag().sum()), "HKH", balanced=True)
         if self.eigen_solver == "randomized" and posed.kernel.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         # What is left of a matrix by centring it is no more exact than the matrix was.
-        rounding = 16 * np.finfo(np.float64).eps * float(np.abs(operator.gram.diag()).sum())
+        rounding = 16 * np.finfo(np.float64).eps * float(np.abs(gram.diag()).sum())
         values = np.where(np.abs(pairs.values) > rounding, pairs.values, 0.0)
         values = without_negative(values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)
@@ -259,8 +260,7 @@ class KernelPCA(Decomposition):
 
     def _refuse_negative(self, operator: Centred, values: Float) -> None:
         """Refuses a matrix with a negative eigenvalue that is larger in modulus than one of those found."""
-        product = lambda v: operator(v[:, None])[:, 0]  # noqa: E731
-        lowest = spectrum_ends(product, len(operator.gram), ENDS).smallest
+        lowest = spectrum_ends(operator.__matmul__, len(operator), ENDS).smallest
         if -lowest > values[-1]:
             without_negative(np.append(values, lowest))
 

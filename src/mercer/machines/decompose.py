@@ -33,8 +33,9 @@ from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.solvers import Certificate, Witness
 from mercer.solvers.convexity import along, by_construction, of_some_rows, refuted, rounding
-from mercer.solvers.eigen import Operator, Pass, dense_eigenpairs, eigenpairs, is_small
+from mercer.solvers.eigen import EigenProgress, Map, dense_eigenpairs, eigenpairs, is_small, unchanged
 from mercer.solvers.lanczos import Eigenpairs, Float
+from mercer.solvers.operator import Operator
 from mercer.threads import limited
 
 #: The residuals, relative to the largest eigenvalue, that are asked for if ``tol`` is 0.
@@ -44,7 +45,7 @@ TOLERANCE = 1e-6
 class Watch(Stages):
     """Tells every pass over the matrix, or every stage where it is decomposed as a whole."""
 
-    def __call__(self, step: Pass) -> bool:
+    def __call__(self, step: EigenProgress) -> bool:
         text = f"float{step.bits}: {step.products} products, residual {step.residual:.1e}"
         return tell(self.machine, self.context, "solve", text, dataclasses.asdict(step))
 
@@ -174,19 +175,19 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
                 ConvergenceWarning,
             )
 
-    def _eigenpairs(self, operator: Operator, count: int, progress: Watch) -> Eigenpairs:
-        """The largest eigenpairs of a Gram matrix, centred or not."""
-        if self._dense(len(operator.gram), count):
+    def _eigenpairs(self, operator: Operator, count: int, progress: Watch, project: Map = unchanged) -> Eigenpairs:
+        """The largest eigenpairs of a matrix, which sees of vectors what ``project`` leaves."""
+        if self._dense(len(operator), count):
             return dense_eigenpairs(operator, count, progress.begin)
-        pairs = eigenpairs(operator, count, *self._limits(), self._random(), progress)
+        pairs = eigenpairs(operator, count, *self._limits(), self._random(), progress, project)
         self._warn(pairs)
         return pairs
 
-    def _judged(self, operator: Operator, pairs: Eigenpairs) -> Certificate:
-        """The certificate of eigenpairs, and what is known of the matrix: positive semi-definite or not."""
-        if by_construction(operator.given.kernel, balanced=operator.balanced):
+    def _judged(self, gram: Gram, pairs: Eigenpairs, trace: float, name: str, *, balanced: bool) -> Certificate:
+        """The certificate of eigenpairs, and what is known of the matrix, which has this name."""
+        if by_construction(gram.kernel, balanced=balanced):
             return replace(certified(pairs), convex=True)
-        return refuted(certified(pairs), witness_of(operator, pairs) or of_some_rows(operator.given))
+        return refuted(certified(pairs), witness_of(gram, pairs, trace, name) or of_some_rows(gram))
 
     def transform(self, X: Any) -> Array:
         """The coordinates of X along the components, of shape (n_samples, n_components)."""
@@ -218,12 +219,12 @@ def certified(pairs: Eigenpairs) -> Certificate:
     return Certificate(primal, primal - gap, gap, violation, pairs.iterations, pairs.converged)
 
 
-def witness_of(operator: Operator, pairs: Eigenpairs) -> Witness | None:
+def witness_of(gram: Gram, pairs: Eigenpairs, trace: float, name: str) -> Witness | None:
     """What eigenvalues tell of a matrix that may not be positive semi-definite: one below 0, or more than the trace."""
-    noise = rounding(operator.given) * float(np.abs(operator.gram.diag()).sum()) + float(pairs.residuals.sum())
-    lowest, rest = float(pairs.values.min(initial=0.0)), operator.trace() - float(pairs.values.sum())
-    return along(lowest, noise, f"{operator.name} has the eigenvalue {{}}") or along(
-        rest, noise, f"the eigenvalues of {operator.name} beside the {len(pairs.values)} largest add up to {{}}"
+    noise = rounding(gram) * float(np.abs(gram.diag()).sum()) + float(pairs.residuals.sum())
+    lowest, rest = float(pairs.values.min(initial=0.0)), trace - float(pairs.values.sum())
+    return along(lowest, noise, f"{name} has the eigenvalue {{}}") or along(
+        rest, noise, f"the eigenvalues of {name} beside the {len(pairs.values)} largest add up to {{}}"
     )
 
 

@@ -44,6 +44,7 @@ from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.linear import LinearSolution, LinearSolver
+from mercer.solvers.operator import Factored
 from mercer.solvers.smo import SolverInterrupted
 
 
@@ -98,9 +99,9 @@ class LinearMachine(Fitted, CallbackSupportMixin):  # type: ignore[misc]
         """Poses problems, solves them and keeps the solution."""
         posed = self._pose(X, y, sample_weight, context)
         try:
-            solution = posed.solver.solve(posed.X, posed.problems)
+            solution = LinearSolution.of(posed.solver.solve(Factored(posed.X), posed.problems))
         except SolverInterrupted as interrupt:
-            (solution,) = interrupt.solutions
+            solution = LinearSolution.of(interrupt.solutions)
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
                 self._fit = self._keep(posed, solution)
             raise

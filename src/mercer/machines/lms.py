@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -25,9 +25,11 @@ from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers import Certificate, SolverInterrupted, lms
-from mercer.solvers.lms import Descent, Target
-from mercer.solvers.pace import how_many, landmarks
-from mercer.solvers.spaces import Coefficients, Features, Positions
+from mercer.solvers.landmarks import choose_by_rest
+from mercer.solvers.lms import Descent, LeastSquares
+from mercer.solvers.operator import Factored, Operator, Positions
+from mercer.solvers.preconditioner import landmarks_for
+from mercer.solvers.stage import rough
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,7 @@ class PosedDescent:
     y: Vector
     features: InputFeatures
     space: Any
-    target: Target
-    landmarks: Positions | None
+    problem: LeastSquares
     solver: lms.LMS
 
 
@@ -121,7 +122,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
     step_, largest_step_, errors_, validation_errors_ = view(), view(), view(), view()
 
     def _space(self, kernel: Kernel, samples: Samples) -> Any:
-        """How functions of the kernel at these samples are kept: a ``mercer.solvers.spaces.Space``."""
+        """The matrix of the kernel at these samples: a ``mercer.solvers.operator.Operator``."""
         raise NotImplementedError
 
     def _landmarks(self, kernel: Kernel, space: Any, rows: Positions, random: Any) -> Positions | None:
@@ -138,7 +139,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         context.call_on_fit_task_begin(estimator=self, **given)
         posed = self._pose(X, y, sample_weight, context)
         try:
-            descent = posed.solver.solve(posed.space, posed.target, posed.landmarks)
+            (descent,) = posed.solver.solve(posed.space, [posed.problem])
         except SolverInterrupted as interrupt:
             (solution,) = interrupt.solutions
             self._fit = self._keep(posed, cast(Descent, solution))
@@ -168,7 +169,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             weight[held] = 0.0  # not learned from, but f is known there from the same products
         used = np.flatnonzero(weight)
         kernel = kernel.resolve(samples if len(used) == len(samples) else samples.take(used))
-        target = Target(y.reshape(len(y), -1), weight, float(self.alpha), held)
+        problem = LeastSquares(y.reshape(len(y), -1), weight, float(self.alpha), held)
         solver = lms.LMS(
             step=None if self.step == "auto" else float(self.step),
             batch=None if self.batch_size is None or self.batch_size >= len(used) else int(self.batch_size),
@@ -179,8 +180,8 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             progress=lambda number, error, judged: self._tell(context, number, error, judged),
         )
         space = self._space(kernel, samples)
-        landmarks = self._landmarks(kernel, space, used, random)
-        return PosedDescent(kernel, samples, y, features, space, target, landmarks, solver)
+        solver = replace(solver, landmarks=self._landmarks(kernel, space, used, random))
+        return PosedDescent(kernel, samples, y, features, space, problem, solver)
 
     def _held(self, rows: Positions, random: Any) -> Positions:
         count = int(np.ceil(self.validation_fraction * len(rows)))
@@ -326,8 +327,8 @@ class LMS(LeastMeanSquares):
 
     coef_ = view()
 
-    def _space(self, kernel: Kernel, samples: Samples) -> Features:
-        return Features(kernel.in_columns_of(samples).features(samples))
+    def _space(self, kernel: Kernel, samples: Samples) -> Factored:
+        return Factored(kernel.in_columns_of(samples).features(samples).astype(np.float64, copy=False))
 
     def _weights(self, posed: PosedDescent, descent: Descent) -> Vector | None:
         theta = posed.space.weights(descent.coefficients)
@@ -421,17 +422,17 @@ class KernelLMS(LeastMeanSquares):
         self.precondition = precondition
         self.cache_size = cache_size
 
-    def _space(self, kernel: Kernel, samples: Samples) -> Coefficients:
-        return Coefficients(kernel.gram(samples, self._budget))
+    def _space(self, kernel: Kernel, samples: Samples) -> Operator:
+        return kernel.gram(samples, self._budget)
 
     @property
     def _budget(self) -> int:
         return int(self.cache_size * 2**20)
 
-    def _landmarks(self, kernel: Kernel, space: Coefficients, rows: Positions, random: Any) -> Positions | None:
+    def _landmarks(self, kernel: Kernel, space: Operator, rows: Positions, random: Any) -> Positions | None:
         if isinstance(self.precondition, str):  # "auto": the rule as it is, where a step or batches are asked for
             plain = self.step != "auto" or self.batch_size is not None or kernel.validity != "psd"
-            count = 0 if plain else how_many(len(rows), self._budget)
+            count = 0 if plain else landmarks_for(len(rows), self._budget)
         else:
             count = int(self.precondition)
-        return landmarks(space.single(), rows, count, random) if count else None
+        return choose_by_rest(rough(space), rows, count, random) if count else None

@@ -18,7 +18,7 @@ from mercer.machines.training import Combined, Posed, Training
 from mercer.problem import Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
-from mercer.solvers.basis import ImportVectors, gradient
+from mercer.solvers.import_vectors import ImportVectors, gradient
 from mercer.solvers.newton import Newton
 
 
@@ -150,11 +150,9 @@ class KernelLogistic(LabelledMachine):
         return [Likelihood.of(training.target, len(training.classes), cost)]
 
     def _solver(self, training: Training, context: Any = None) -> Any:
-        copied = 0 if training.order is None else training.samples.nbytes
         newton = Newton(
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            budget=max(0, self._budget() - copied),
             progress=self._watch(context),
         )
         return newton if self.max_basis is None else ImportVectors(int(self.max_basis), newton)

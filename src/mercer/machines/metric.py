@@ -324,7 +324,7 @@ def learnt(x: Vector, Y: Vector, structures: tuple[str, ...], steps: int) -> lis
     for structure in structures:
         B, beta = (A, alpha) if structure == "isotropic" else descended(x, Y, structure, A[0, 0], alpha, steps)
         z = KERNEL.samples(x @ B)
-        solution = Cholesky().solve(KERNEL.gram(z, budget=0), squared(Y, beta))
+        (solution,) = Cholesky().solve(KERNEL.gram(z, budget=0), [squared(Y, beta)])
         found.append(Learnt(B, Expansion(KERNEL, z, solution.coefficients, solution.bias)))
     return found
 

@@ -23,7 +23,8 @@ from mercer.machines.base import tell, warn_caller
 from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.machines.labels import checked_labels
 from mercer.samples.base import Array
-from mercer.solvers.perceptron import Lesson, Positions
+from mercer.solvers.operator import Positions
+from mercer.solvers.perceptron import Classification
 from mercer.solvers.smo import SolverInterrupted
 
 
@@ -37,7 +38,7 @@ class PosedLesson:
     features: InputFeatures
     classes: Array
     samples: Any
-    lesson: Lesson
+    lesson: Classification
     learner: Any
     learn: Callable[[Positions], Positions]
     gram: Gram | None = None

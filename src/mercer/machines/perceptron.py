@@ -25,7 +25,8 @@ from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers.certificate import Witness
-from mercer.solvers.perceptron import Lesson, Positions, Support, Weights, largest
+from mercer.solvers.operator import Positions
+from mercer.solvers.perceptron import Classification, DualLearner, PrimalLearner, largest
 
 #: Rows of a stream that are looked at together: what ``partial_fit`` copies of its data at most.
 PART = 4096
@@ -114,8 +115,8 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         classes, codes = codes_of(y, len(x))
         weight = weights_at_least_zero(sample_weight, codes)
         more_than_one(np.unique(codes[weight > 0]))
-        lesson = Lesson(codes, weight, len(classes), largest(x.squares()[weight > 0]))
-        learner = Weights(lesson.outputs, x.width)
+        lesson = Classification(codes, weight, len(classes), largest(x.squares()[weight > 0]))
+        learner = PrimalLearner(lesson.outputs, x.width)
         return PosedLesson(features, classes, x, lesson, learner, lambda order: learner.learn(x, lesson, order))
 
     def _keep(self, posed: PosedLesson, mistakes: Any) -> PerceptronFit:
@@ -134,8 +135,8 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         _, codes = codes_of(y, len(x), classes)
         weight = weights_at_least_zero(sample_weight, codes)
         radius = max(largest(x.squares()[weight > 0]), 0.0 if last is None else last.radius**2)
-        lesson = Lesson(codes, weight, len(classes), radius)
-        learner = Weights(lesson.outputs, x.width)
+        lesson = Classification(codes, weight, len(classes), radius)
+        learner = PrimalLearner(lesson.outputs, x.width)
         if last is not None:
             learner.weights = np.column_stack([last.coef, last.intercept])
         mistakes = int(learner.learn(x, lesson, np.arange(len(x))).sum())
@@ -164,7 +165,7 @@ class KernelPerceptronFit(OnlineFit):
     samples: Samples
     support: Positions
     support_codes: Positions
-    #: The learner; see ``mercer.solvers.perceptron.Support``.
+    #: The learner; see ``mercer.solvers.perceptron.DualLearner``.
     coefficients: Vector
     late: Vector
     bias: Vector
@@ -179,10 +180,10 @@ class KernelPerceptronFit(OnlineFit):
         return np.bincount(self.support_codes, minlength=len(self.classes)).astype(np.int32)
 
     @property
-    def learner(self) -> Support:
+    def learner(self) -> DualLearner:
         """What goes on learning, in memory of its own."""
         a, late, b, late_b = (v.copy() for v in (self.coefficients, self.late, self.bias, self.late_bias))
-        return Support(a, late, b, late_b, np.arange(len(self.support)), self.clock, self.budget)
+        return DualLearner(a, late, b, late_b, np.arange(len(self.support)), self.clock, self.budget)
 
     @remembered
     def expansion(self) -> Expansion:
@@ -293,7 +294,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         kept = np.flatnonzero(weight)
         kernel = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
         gram = kernel.gram(samples)
-        lesson = Lesson(codes, weight, len(classes), largest(gram.diag()[weight > 0]))
+        lesson = Classification(codes, weight, len(classes), largest(gram.diag()[weight > 0]))
         learner = self._nothing_learnt(len(samples), lesson.outputs)
         held = gram.held() if self.max_iter > 1 else gram
         return PosedLesson(
@@ -316,13 +317,13 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         warn_of_zeros(fit.kernel, posed.gram.diag(), posed.samples)
         warn_of_no_kernel(fit)
 
-    def _nothing_learnt(self, pool: int, outputs: int) -> Support:
+    def _nothing_learnt(self, pool: int, outputs: int) -> DualLearner:
         if self.averaged and self.budget is not None:
             raise ValueError(
                 f"averaged=True needs the support vectors of all times, but budget={self.budget} drops some; "
                 "use one or the other"
             )
-        return Support.empty(pool, outputs, self.budget or 0)
+        return DualLearner.empty(pool, outputs, self.budget or 0)
 
     def _takes_parts(self) -> bool:
         if self._precomputed():
@@ -351,7 +352,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         """The fit to no samples, with one of these to tell their kind."""
         none = np.empty(0, dtype=np.int64)
         learner = self._nothing_learnt(0, 1 if len(classes) == 2 else len(classes))
-        found = self._learned(kernel, samples, none, learner, Lesson(none, np.empty(0), len(classes), 0.0))
+        found = self._learned(kernel, samples, none, learner, Classification(none, np.empty(0), len(classes), 0.0))
         return KernelPerceptronFit(**features.found(), **found, classes=classes, mistakes=none, n_samples_seen=0)
 
     def _after(
@@ -363,7 +364,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         gram = fit.kernel.gram(pool, budget=0)
         radius = max(largest(gram.diag()[known:][weight > 0]), fit.radius**2)
         labels = np.concatenate([fit.support_codes, codes])
-        lesson = Lesson(labels, np.concatenate([np.zeros(known), weight]), len(fit.classes), radius)
+        lesson = Classification(labels, np.concatenate([np.zeros(known), weight]), len(fit.classes), radius)
         places = np.concatenate([fit.support, fit.n_samples_seen + np.arange(len(samples))])
         learner = fit.learner.widened(len(samples))
         mistakes = int(learner.learn(gram, lesson, np.arange(known, len(pool))).sum())
@@ -374,7 +375,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         return fit, mistakes
 
     def _learned(
-        self, kernel: Kernel, pool: Samples, places: Positions, learner: Support, lesson: Lesson
+        self, kernel: Kernel, pool: Samples, places: Positions, learner: DualLearner, lesson: Classification
     ) -> dict[str, Any]:
         """The fields of a fit that hold what a learner has learned; the pool has these places in the data."""
         kept, own = learner.kept(), lesson.label[learner.support]

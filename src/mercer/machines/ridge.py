@@ -23,8 +23,8 @@ from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.samples.door import in_memory
 from mercer.solvers import Cholesky, Solution
-from mercer.solvers.cholesky import System
-from mercer.solvers.stages import Begin
+from mercer.solvers.cholesky import InvertibleGram
+from mercer.solvers.progress import OnStage
 
 #: A weight this small beside the largest is zero: its inverse may be beyond all numbers.
 LEAST_WEIGHT = 1e-100
@@ -53,7 +53,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
     expansion_, certificate_, dual_coef_, intercept_ = view(), view(), view(), view()
     scale_, support_, X_fit_ = view(), view(), view()
 
-    def _chosen(self, posed: PosedRidge, begin: Begin) -> Chosen:
+    def _chosen(self, posed: PosedRidge, begin: OnStage) -> Chosen:
         """The penalty, for all targets or for each, and by what the system is to be solved."""
         raise NotImplementedError
 
@@ -79,7 +79,7 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         begin = Stages(self, context).begin
         chosen = self._chosen(posed, begin)
         problem = squared(posed.targets, chosen.alpha, posed.weight, bias=self.fit_intercept)
-        solution = Cholesky(begin=begin).solve_by(chosen.system, problem)
+        (solution,) = Cholesky(begin=begin).solve(chosen.system, [problem])
         fit = self._keep(posed, chosen, solution)
         warn_of_kernel(self, fit, X, posed.given)
         warn_of_zeros(fit.kernel, posed.gram.diag(), posed.gram.samples)
@@ -293,5 +293,5 @@ class KernelRidge(RidgeMachine):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
 
-    def _chosen(self, posed: PosedRidge, begin: Begin) -> Chosen:
-        return Chosen(penalty_of(self.alpha, posed.targets), System(posed.gram, begin))
+    def _chosen(self, posed: PosedRidge, begin: OnStage) -> Chosen:
+        return Chosen(penalty_of(self.alpha, posed.targets), InvertibleGram(posed.gram, begin))

@@ -17,8 +17,8 @@ from mercer.machines.ridge import RidgeMachine
 from mercer.machines.ridge_fit import Chosen, PosedRidge, RidgeFit
 from mercer.problem import Vector
 from mercer.remembered import remembered
-from mercer.solvers.spectral import Spectral
-from mercer.solvers.stages import Begin
+from mercer.solvers.diagonalised import DiagonalisedGram
+from mercer.solvers.progress import OnStage
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,23 +118,23 @@ class KernelRidgeCV(RidgeMachine):
     _keeps: ClassVar[type[RidgeFit]] = RidgeCVFit
     alpha_, best_score_, alphas_, errors_ = view(), view(), view(), view()
 
-    def _chosen(self, posed: PosedRidge, begin: Begin) -> Chosen:
+    def _chosen(self, posed: PosedRidge, begin: OnStage) -> Chosen:
         y, weight = posed.targets, posed.weight
         if len(y) < 2:
             raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
         given = None if isinstance(self.alphas, Integral) else self._given()  # before the long work
-        spectrum = Spectral.of(posed.gram, weight, begin)
+        spectrum = DiagonalisedGram(posed.gram, weight, begin)
         alphas = spaced(spectrum, int(self.alphas)) if given is None else given
         targets = y.reshape(len(y), -1)
         share = weight / weight.sum()
         begin(f"leave-one-out errors of {len(alphas)} alphas")
-        paths = spectrum.path(targets, alphas, bias=self.fit_intercept)
+        paths = spectrum.leave_one_out(targets, alphas, bias=self.fit_intercept)
         errors = np.concatenate([np.einsum("i,aij->aj", share, path.residuals**2) for path in paths])
         best = self._best(spectrum, alphas, errors)
         residuals = np.empty(targets.shape)
         for number in np.unique(best):
             columns = np.flatnonzero(best == number)
-            path = next(spectrum.path(targets[:, columns], alphas[[number]], bias=self.fit_intercept))
+            path = next(spectrum.leave_one_out(targets[:, columns], alphas[[number]], bias=self.fit_intercept))
             residuals[:, columns] = path.residuals[0]
         one = y.ndim == 1 or not self.alpha_per_target
         score = -errors[best, np.arange(len(best))]
@@ -155,7 +155,7 @@ class KernelRidgeCV(RidgeMachine):
             )
         return np.asarray(alphas)
 
-    def _best(self, spectrum: Spectral, alphas: Vector, errors: Vector) -> Any:
+    def _best(self, spectrum: DiagonalisedGram, alphas: Vector, errors: Vector) -> Any:
         """The position of the best alpha for each target."""
         refused = np.flatnonzero(np.isinf(errors[:, 0]))
         if len(refused):
@@ -172,7 +172,7 @@ class KernelRidgeCV(RidgeMachine):
         return np.full(errors.shape[1], np.argmin(errors.mean(axis=1)))
 
 
-def spaced(spectrum: Spectral, count: int) -> Vector:
+def spaced(spectrum: DiagonalisedGram, count: int) -> Vector:
     """So many alphas in geometric progression, from almost no penalty to one that leaves almost nothing of f."""
     largest = float(np.abs(spectrum.values).max()) or 1.0
     least = max(1e-9 * largest, -2 * float(spectrum.values[0]))

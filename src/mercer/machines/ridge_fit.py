@@ -16,7 +16,7 @@ from mercer.problem import Problem, Vector, squared
 from mercer.remembered import remembered
 from mercer.samples import Samples
 from mercer.solvers import Certificate
-from mercer.solvers.cholesky import Factored
+from mercer.solvers.cholesky import Invertible
 from mercer.solvers.posterior import Posterior
 
 
@@ -39,7 +39,7 @@ class Chosen:
     """A penalty, one for all targets or one each, by what the system is to be solved, and what else is to be kept."""
 
     alpha: Any
-    system: Factored
+    system: Invertible
     facts: dict[str, Any] = field(default_factory=dict)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils.extmath import svd_flip
 
+from mercer import costs
 from mercer.expansion import Expansion
 from mercer.machines.decompose import (
     Decomposition,
@@ -23,7 +24,7 @@ from mercer.machines.fit import as_kept, view
 from mercer.remembered import remembered
 from mercer.samples import Samples
 from mercer.solvers import Certificate
-from mercer.solvers.eigen import GUARDS, WIDTH, Operator, reported
+from mercer.solvers.eigen import multiplied, reported
 from mercer.solvers.lanczos import Eigenpairs, Float, largest
 from mercer.solvers.lapack import interruptible
 
@@ -163,10 +164,11 @@ class KernelSVD(Decomposition):
         )
 
     def _square(self, posed: PosedDecomposition, others: Samples, count: int, progress: Watch) -> Singular:
-        operator = Operator(self._gram(posed))
-        pairs = self._eigenpairs(operator, count, progress)
+        gram = self._gram(posed)
+        pairs = self._eigenpairs(multiplied(gram), count, progress)
         V, _ = svd_flip(u=pairs.vectors, v=None)
-        values, certificate = without_negative(pairs.values), self._judged(operator, pairs)
+        trace = float(gram.diag().sum(dtype=np.float64))
+        values, certificate = without_negative(pairs.values), self._judged(gram, pairs, trace, "K", balanced=False)
         return Singular(V, values, V, pairs.residuals, pairs.iterations, certificate)
 
     def _rectangular(self, posed: PosedDecomposition, others: Samples, count: int, progress: Watch) -> Singular:
@@ -180,7 +182,8 @@ class KernelSVD(Decomposition):
             U, s, V = interruptible(lambda: np.linalg.svd(K, full_matrices=False))
             U, s, V, iterations, converged = U[:, :count], s[:count], V[:count].T, 1, True
         else:
-            start = self._random().standard_normal((A.shape[1], min(A.shape[1], max(count + GUARDS, WIDTH))))
+            width = min(A.shape[1], max(count + costs.BLOCK_GUARDS, costs.BLOCK_WIDTH))
+            start = self._random().standard_normal((A.shape[1], width))
             both = lambda W: np.asarray(B.product(A.product(W)), dtype=np.float64)  # noqa: E731
             pairs = largest(both, start, count, *self._limits(), progress=reported(progress, 64))
             self._warn(pairs)

@@ -1,30 +1,39 @@
-"""Solvers: each takes a Gram operator and a Problem and returns a Solution with its certificate."""
+"""Solvers: each takes a matrix as an operator, problems and starts, and returns solutions with their certificates."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
-from mercer.gram import Gram
-from mercer.problem import Problem
-from mercer.solvers.basis import ImportVectors
+from mercer.problem import Vector
 from mercer.solvers.certificate import Certificate, Solution, Witness, certify
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.import_vectors import ImportVectors
 from mercer.solvers.newton import Newton
+from mercer.solvers.operator import Factored, Operator
 from mercer.solvers.qp import QP
 from mercer.solvers.smo import SMO, NotSeparableError, Progress, SolverInterrupted
 
+Matrix = TypeVar("Matrix", contravariant=True)
+Posed = TypeVar("Posed", contravariant=True)
 
-class Solver(Protocol):
-    """Anything that solves a Problem on a Gram operator; it refuses early what it cannot solve.
+
+class Solver(Protocol[Matrix, Posed]):
+    """Whatever turns a matrix and problems into solutions; it refuses early what it cannot solve.
+
+    A matrix is any ``Operator``, or a ``Gram`` where the core computes its entries. ``start`` are coefficients to begin
+    with, for solvers that have a use for them.
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
-    >>> from mercer.problem import squared
+    >>> from mercer.problem import Problem, squared
     >>> gram, problem = Linear().gram([[1.0], [2.0]]), squared(np.array([1.0, 2.0]), 1.0)
-    >>> solver: Solver = Cholesky()
-    >>> solver.solve(gram, problem).coefficients.round(6)
+    >>> solver: Solver[Operator, Problem] = Cholesky()
+    >>> solver.solve(gram, [problem])[0].coefficients.round(6)
     array([0.166667, 0.333333])
     """
 
-    def solve(self, gram: Gram, problem: Problem) -> Solution: ...
+    def solve(
+        self, K: Matrix, problems: Sequence[Posed], start: Sequence[Vector | None] | None = None, /
+    ) -> Sequence[Solution]: ...
 
 
 __all__ = [
@@ -32,9 +41,11 @@ __all__ = [
     "SMO",
     "Certificate",
     "Cholesky",
+    "Factored",
     "ImportVectors",
     "Newton",
     "NotSeparableError",
+    "Operator",
     "Progress",
     "Solution",
     "Solver",

@@ -135,21 +135,33 @@ UNKNOWN = Certificate(np.inf, -np.inf, np.inf, np.inf, 0, False)
 class Solution:
     """Coefficients and bias with their certificate; with several outputs, a column, a bias and a certificate each.
 
+    ``f`` is K a in float64, without the bias, at the sample of each coefficient, and so at samples that were held out
+    by bounds or weights of zero, too. It is None where the solver does not know it, as before its first step. ``SMO``
+    works in float32 where it can, and in the end computes in float64 what could change the violation, not the rest.
     ``squared_norm`` is |w|² = a'Ka of one output, where its solver knows it.
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
     >>> from mercer.problem import squared
     >>> from mercer.solvers import Cholesky
-    >>> found = Cholesky().solve(Linear().gram([[1.0], [-1.0]]), squared(np.array([4.0, 0.0]), 1.0, bias=True))
+    >>> problem = squared(np.array([4.0, 0.0]), 1.0, bias=True)
+    >>> (found,) = Cholesky().solve(Linear().gram([[1.0], [-1.0]]), [problem])
     >>> found.coefficients.round(6), float(found.bias.round(6)), found.certificate.converged
     (array([ 0.666667, -0.666667]), 2.0, True)
+    >>> found.f.round(6)
+    array([ 1.333333, -1.333333])
     """
 
     coefficients: Vector
     bias: Vector
     certificate: Certificate | tuple[Certificate, ...]
+    f: Vector | None = field(default=None, kw_only=True)
     squared_norm: float = field(default=math.nan, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class PrimalSolution(Solution):
+    """A solution in the primal: its coefficients are weights w, one per column of a matrix Z of features; f = Z w."""
 
 
 def certify(problem: Problem, coefficients: Vector, product: Vector, iterations: int, tol: float) -> Solution:
@@ -166,18 +178,18 @@ def certify(problem: Problem, coefficients: Vector, product: Vector, iterations:
     """
     a = coefficients.reshape(len(problem), -1)
     f = product.reshape(len(problem), -1)
-    tasks = [Task(one, a[:, j], f[:, j]) for j, one in enumerate(problem.columns())]
-    for task in tasks:
-        task.native.certify()
-    judged = [task.solution(iterations, tol) for task in tasks]
+    outputs = [CoreProblem(one, a[:, j], f[:, j]) for j, one in enumerate(problem.columns())]
+    for output in outputs:
+        output.native.certify()
+    judged = [output.solution(iterations, tol) for output in outputs]
     if problem.q.ndim == 1:
         return replace(judged[0], coefficients=coefficients)
     bias = np.array([one.bias for one in judged])
-    return Solution(coefficients, bias, tuple(cast(Certificate, one.certificate) for one in judged))
+    return Solution(coefficients, bias, tuple(cast(Certificate, one.certificate) for one in judged), f=product)
 
 
-class Task:
-    """One output of a problem with the arrays that the core works on: a, and f = K a at the sample of each.
+class CoreProblem:
+    """One output of a problem as the core takes it, with the arrays that it works on: a, and f = K a at each sample.
 
     Both are copies, or zero.
     """
@@ -200,4 +212,4 @@ class Task:
         certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, task.violation <= tol)
         bias = task.bias or [0.0]
         one_or_two = np.asarray(bias[0] if len(bias) == 1 else bias)
-        return Solution(self.a, one_or_two, certificate, squared_norm=float((self.a * self.f).sum()))
+        return Solution(self.a, one_or_two, certificate, f=self.f, squared_norm=float((self.a * self.f).sum()))

@@ -11,7 +11,7 @@ norm and a warning with the condition number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,42 +20,45 @@ from scipy.linalg import LinAlgWarning, blas, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.caller import warn_caller
-from mercer.gram import Gram
 from mercer.problem import Problem, Vector
+from mercer.samples.base import Array
 from mercer.solvers.certificate import Solution, Witness, certify
 from mercer.solvers.convexity import certified
 from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh, factorize, reciprocal_condition
-from mercer.solvers.stages import Begin, silent
+from mercer.solvers.operator import Operator, View
+from mercer.solvers.progress import OnStage, silent
 
-#: A ridge so many times as large as K, and as the smallest, is far beyond them.
+#: A ridge is far beyond K and the smallest ridge if it is this many times as large.
 FAR = 2.0**20
 #: Rows handled at a time where a temporary of the matrix's width is needed.
 PANEL = 384
 
 
-class Factored(Protocol):
-    """What ``Cholesky`` needs of K: solutions of K + diag(ridge), products in float64, and a last resort."""
+class Invertible(Operator, Protocol):
+    """An operator whose sums with a diagonal can be solved: what closed forms need.
+
+    Its products are in float64, whatever the precision it is solved in.
+    """
 
     @property
-    def gram(self) -> Gram: ...
+    def inner(self) -> Operator:
+        """The matrix as it was given."""
 
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    def factor(self, ridge: Vector) -> Callable[[Vector], Vector]: ...
-
-    def product(self, a: Vector) -> Vector: ...
+    def inverse(self, ridge: Vector) -> Callable[[Vector], Vector]:
+        """A function that solves (K + diag(ridge)) x = b, or NotPositiveDefiniteError."""
 
     @property
     def witness(self) -> Witness | None:
         """A direction along which K is negative, if that is known already."""
 
-    def rounding(self, a: Vector) -> float: ...
+    def rounding(self, a: Vector) -> float:
+        """The error to be expected in K a, by rounding alone."""
 
-    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> tuple[Vector, Witness | None]: ...
+    def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> tuple[Vector, Witness | None]:
+        """The last resort: the least-squares solution of smallest norm."""
 
 
-#: So few rows are refined to this part of tol, as that costs nothing.
+#: Up to this many rows are refined to this part of tol, as that costs nothing.
 FEW, FINER = 1000, 1e-4
 
 
@@ -68,25 +71,29 @@ class Cholesky:
     >>> import numpy as np
     >>> from mercer.kernels import Linear
     >>> from mercer.problem import squared
-    >>> Cholesky().solve(Linear().gram(np.eye(2)), squared(np.array([1.0, 2.0]), 1.0)).coefficients
+    >>> Cholesky().solve(Linear().gram(np.eye(2)), [squared(np.array([1.0, 2.0]), 1.0)])[0].coefficients
     array([0.5, 1. ])
     """
 
     tol: float = 1e-7
     refinements: int = 5
-    begin: Begin = silent
+    begin: OnStage = silent
 
-    def solve(self, gram: Gram, problem: Problem) -> Solution:
-        if problem.bounded:
-            raise ValueError("Cholesky solves problems without bounds and l1 terms; this one has some")
-        if problem.group is not None:
-            raise ValueError("Cholesky solves problems with at most one equality")
-        if len(problem) != len(gram):
-            raise ValueError(f"the problem has {len(problem)} coefficients but the Gram matrix has {len(gram)} rows")
-        return self.solve_by(System(gram, self.begin), problem)
+    def solve(
+        self, K: Operator, problems: Sequence[Problem], start: Sequence[Vector | None] | None = None
+    ) -> list[Solution]:
+        """One solution per problem; if K is ``Invertible`` already, by its means. A closed form needs no start."""
+        for problem in problems:
+            if problem.bounded:
+                raise ValueError("Cholesky solves problems without bounds and l1 terms; this one has some")
+            if problem.group is not None:
+                raise ValueError("Cholesky solves problems with at most one equality")
+            if len(problem) != len(K):
+                raise ValueError(f"the problem has {len(problem)} coefficients but the Gram matrix has {len(K)} rows")
+        system: Any = K if hasattr(K, "inverse") else InvertibleGram(K, self.begin)
+        return [self._solved(system, problem) for problem in problems]
 
-    def solve_by(self, system: Factored, problem: Problem) -> Solution:
-        """The solution, found and refined by means of a system that may serve many problems."""
+    def _solved(self, system: Invertible, problem: Problem) -> Solution:
         q = problem.q.reshape(len(problem), -1)
         ridges = np.stack([one.ridge for one in problem.columns()], axis=1)
         coefficients, product = np.empty_like(q), np.empty_like(q)
@@ -104,12 +111,12 @@ class Cholesky:
         # What least squares found is not the minimum of anything, however small its residual.
         limit = self.tol * scale(problem.q) if good else -np.inf
         solution = certify(problem, coefficients.reshape(shape), product.reshape(shape), steps, limit)
-        solution = certified(solution, system.gram, problem, product, witness)
+        solution = certified(solution, system.inner, problem, product, witness)
         if good:  # else least squares has said so
             warn_of(solution)
         return solution
 
-    def _solve(self, system: Factored, ridge: Vector, q: Vector, total: float | None) -> Attempt:
+    def _solve(self, system: Invertible, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """The solution for one ridge: by refinement if that succeeds, else in float64, else by least squares."""
         try:
             attempt = self._refine(system, ridge, q, total)
@@ -118,15 +125,15 @@ class Cholesky:
         if attempt is not None and attempt.good:
             return attempt
         if system.dtype == np.float32:
-            return self._solve(System(system.gram.exact, self.begin), ridge, q, total)
+            return self._solve(InvertibleGram(system.inner.exact, self.begin), ridge, q, total)
         self.begin(f"least squares of {len(q)} rows")
         a, witness = system.least_squares(ridge, q, total)
-        return Attempt(a, system.product(a), 1, False, witness)
+        return Attempt(a, system @ a, 1, False, witness)
 
-    def _refine(self, system: Factored, ridge: Vector, q: Vector, total: float | None) -> Attempt:
+    def _refine(self, system: Invertible, ridge: Vector, q: Vector, total: float | None) -> Attempt:
         """Newton steps on the residual, which is exact to float64, until it is small or no longer falls."""
         self.begin(f"factor of {len(q)} rows in {system.dtype}")
-        solve = system.factor(ridge)
+        solve = system.inverse(ridge)
         ones = None if total is None else solve(np.ones((len(q), 1)))
         a, bias = np.zeros_like(q), np.zeros(q.shape[1])
         limit = self.tol * scale(q)
@@ -140,7 +147,7 @@ class Cholesky:
                 change -= ones * shift
                 bias += shift
             a += change
-            product = system.product(a)
+            product = system @ a
             residual = q - product - ridge[:, None] * a - bias
             before, worst = worst, float(np.abs(residual).max())
             self.begin(f"refinement {steps}: residual {worst:.1e}")
@@ -187,21 +194,17 @@ def rounding(diagonal: Vector, a: Vector) -> float:
     return 1e-15 * float(np.sqrt(size.max()) * (np.sqrt(size) @ np.abs(a)).max())
 
 
-class System:
-    """K + diag(ridge) in memory: its factor in the lower triangle, K itself in the upper one and ``diagonal``."""
+class InvertibleGram(View):
+    """K in memory, with the factor of K + diag(ridge) in its lower triangle, K in the upper one and ``diagonal``."""
 
-    def __init__(self, gram: Gram, begin: Begin = silent) -> None:
-        gram.check_finite()
-        begin(f"matrix of {len(gram)} samples in {gram.dtype}")
-        self.gram = gram
-        self.matrix = gram.to_dense()
+    def __init__(self, K: Operator, begin: OnStage = silent) -> None:
+        super().__init__(K)
+        K.check_finite()
+        begin(f"matrix of {len(K)} samples in {K.dtype}")
+        self.matrix = K.to_dense()
         self.diagonal = self.matrix.diagonal().copy()
-        self.valid = gram.kernel.validity == "psd"
+        self.valid = K.kernel.validity == "psd"
         self.factored = False
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.matrix.dtype
 
     def restore(self) -> None:
         """K as it was, from the untouched triangle."""
@@ -214,8 +217,7 @@ class System:
             np.fill_diagonal(self.matrix, self.diagonal)
             self.factored = False
 
-    def factor(self, ridge: Vector) -> Any:
-        """A function that solves (K + diag(ridge)) x = b, or NotPositiveDefiniteError."""
+    def inverse(self, ridge: Vector) -> Callable[[Vector], Vector]:
         self.restore()
         K, units = self.matrix, self.units(ridge)
         np.fill_diagonal(K, (self.diagonal + ridge) * units**2)
@@ -269,12 +271,13 @@ class System:
         K = self.matrix
         return max(float(np.abs(K[i : i + PANEL]).sum(axis=1).max()) for i in range(0, len(K), PANEL))
 
-    def product(self, a: Vector) -> Vector:
+    def __matmul__(self, a: Any) -> Array:
         """K a in float64: from the untouched triangle if that is float64, else computed anew."""
         if self.dtype != np.float64:
-            return np.asarray(self.gram.exact @ a)
-        result = by_columns(lambda some: blas.dsymm(1.0, self.matrix.T, np.asfortranarray(some), lower=1), a)
-        return np.asarray(result + (self.diagonal - self.matrix.diagonal())[:, None] * a)
+            return np.asarray(self.inner.exact @ a)
+        V = np.asarray(a).reshape(len(self), -1)
+        KV = by_columns(lambda some: blas.dsymm(1.0, self.matrix.T, np.asfortranarray(some), lower=1), V)
+        return np.asarray(KV + (self.diagonal - self.matrix.diagonal())[:, None] * V).reshape(np.shape(a))
 
     def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> tuple[Vector, Witness | None]:
         """The least-squares solution of smallest norm, through the eigenvalues of the (bordered) matrix.
@@ -298,7 +301,7 @@ class System:
         kept = size > cut
         witness = None
         # A matrix given in float32 is no more definite than its rounding.
-        lost = cut * float(np.finfo(self.gram.given).eps) / float(np.finfo(np.float64).eps)
+        lost = cut * float(np.finfo(self.given).eps) / float(np.finfo(np.float64).eps)
         if (values < -lost).sum() > border:
             witness = Witness(float(values[border]), direction="K + ridge has the eigenvalue {}")
         if not kept.all() or witness is None:  # of a witness the certificate tells

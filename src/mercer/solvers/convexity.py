@@ -19,10 +19,10 @@ from mercer.problem import Problem, Vector
 from mercer.solvers.certificate import NO_WITNESS, Certificate, Convex, Solution, Witness
 
 if TYPE_CHECKING:
-    from mercer.gram import Gram
     from mercer.kernels import Kernel
+    from mercer.solvers.operator import Operator
 
-#: So many samples, from first to last, are compared with all where no solver moves along pairs.
+#: The number of samples, from first to last, that are compared with all where no solver moves along pairs.
 PROBED = 20
 #: Roundings of a sum of terms of both signs, in units of its precision, and of what was found in float32.
 ROUNDINGS, SINGLE = 64, 4e-6
@@ -39,7 +39,7 @@ def by_construction(kernel: Kernel, *, balanced: bool) -> bool:
 
 
 def certified(
-    solution: Solution, gram: Gram, problem: Problem, product: Vector, witness: Witness | None = None
+    solution: Solution, K: Operator, problem: Problem, product: Vector, witness: Witness | None = None
 ) -> Solution:
     """The solution with what is known of convexity; ``product`` is K times its coefficients.
 
@@ -50,15 +50,15 @@ def certified(
     f = product.reshape(len(problem), -1).T
     found = solution.certificate
     if isinstance(found, Certificate):
-        return replace(solution, certificate=judged(found, gram, columns[0], a[0], f[0], known=witness))
+        return replace(solution, certificate=judged(found, K, columns[0], a[0], f[0], known=witness))
     each = zip(found, columns, a, f, strict=True)
-    judgements = tuple(judged(c, gram, one, own, at, known=witness) for c, one, own, at in each)
+    judgements = tuple(judged(c, K, one, own, at, known=witness) for c, one, own, at in each)
     return replace(solution, certificate=judgements)
 
 
 def judged(
     certificate: Certificate,
-    gram: Gram,
+    K: Operator,
     problem: Problem,
     a: Vector,
     f: Vector,
@@ -70,11 +70,11 @@ def judged(
 
     ``pair`` are two samples of the matrix, in this order, whose squared distance a solver found to be negative.
     """
-    if by_construction(gram.kernel, balanced=problem.total is not None):
+    if by_construction(K.kernel, balanced=problem.total is not None):
         return replace(certificate, convex=True)
-    witness = known or of_solution(gram, problem, a, f, order)
+    witness = known or of_solution(K, problem, a, f, order)
     if witness is None and pair is not None:
-        witness = of_pair(gram, *(pair if order is None else order[list(pair)].tolist()))
+        witness = of_pair(K, *(pair if order is None else order[list(pair)].tolist()))
     return refuted(certificate, witness)
 
 
@@ -84,39 +84,39 @@ def refuted(certificate: Certificate, witness: Witness | None) -> Certificate:
     return replace(certificate, convex=convex, witness=witness)
 
 
-def of_pair(gram: Gram, i: int, j: int) -> Witness | None:
+def of_pair(K: Operator, i: int, j: int) -> Witness | None:
     """The squared distance of two samples, if it is negative in float64."""
-    K = among(gram, i, j)
-    curvature = float(K[0, 0] + K[1, 1] - 2 * K[0, 1])
-    return Witness(curvature, (i, j)) if curvature < -rounding(gram) * float(np.abs(K.diagonal()).sum()) else None
+    own = among(K, i, j)
+    curvature = float(own[0, 0] + own[1, 1] - 2 * own[0, 1])
+    return Witness(curvature, (i, j)) if curvature < -rounding(K) * float(np.abs(own.diagonal()).sum()) else None
 
 
-def among(gram: Gram, *positions: int) -> Vector:
+def among(K: Operator, *positions: int) -> Vector:
     """The matrix of some of the samples in float64; all of them in float64 may not fit beside them."""
-    some = gram.samples.take(np.array(positions)).astype(np.float64)
-    return np.asarray(gram.kernel.bind(some, some).dense())
+    some = K.samples.take(np.array(positions)).astype(np.float64)
+    return np.asarray(K.kernel.bind(some, some).dense())
 
 
-def diagonal(gram: Gram) -> Vector:
-    return gram.diag().astype(np.float64)
+def diagonal(K: Operator) -> Vector:
+    return K.diag().astype(np.float64)
 
 
-def of_some_rows(gram: Gram) -> Witness | None:
+def of_some_rows(K: Operator) -> Witness | None:
     """The most negative squared distance between one of a few samples and any other, if there is one."""
-    own = diagonal(gram)
-    rows = np.unique(np.linspace(0, len(gram) - 1, PROBED).astype(np.int64))
-    squared = own[rows, None] + own - 2 * gram.block(rows, slice(None))
+    own = diagonal(K)
+    rows = np.unique(np.linspace(0, len(K) - 1, PROBED).astype(np.int64))
+    squared = own[rows, None] + own - 2 * K.block(rows, slice(None))
     i, j = np.unravel_index(np.argmin(squared), squared.shape)
-    return of_pair(gram, int(rows[i]), int(j))
+    return of_pair(K, int(rows[i]), int(j))
 
 
 def of_solution(
-    gram: Gram, problem: Problem, a: Vector, f: Vector, order: NDArray[np.int64] | None = None
+    K: Operator, problem: Problem, a: Vector, f: Vector, order: NDArray[np.int64] | None = None
 ) -> Witness | None:
     """a'Ka, if it is negative; where the coefficients of a group have a sum, less the sample for which it is least."""
     sample = np.arange(len(a)) if problem.sample is None else problem.sample
     place = sample if order is None else order[sample]
-    own = diagonal(gram)[place]
+    own = diagonal(K)[place]
     curvature, size = float((a * f).sum()), float(np.sqrt(np.abs(own)) @ np.abs(a)) ** 2
     moved: list[tuple[float, int]] = []
     for members, total in problem.groups():
@@ -128,16 +128,16 @@ def of_solution(
             moved.append((total, int(place[least])))
     if len(moved) == 2:
         (s, i), (t, j) = moved
-        curvature += 2 * s * t * float(among(gram, i, j)[0, 1])
+        curvature += 2 * s * t * float(among(K, i, j)[0, 1])
     less = "".join(f" {-total:+.3g} e_{i}" for total, i in moved)
     direction = f"z'Kz = {{}} for z = a{less}, a the coefficients found" if moved else Witness.direction
-    return along(curvature, rounding(gram) * size + SINGLE * float(np.abs(a * f).sum()), direction)
+    return along(curvature, rounding(K) * size + SINGLE * float(np.abs(a * f).sum()), direction)
 
 
-def of_columns(gram: Gram, V: Vector, KV: Vector, direction: str = Witness.direction) -> Witness | None:
+def of_columns(K: Operator, V: Vector, KV: Vector, direction: str = Witness.direction) -> Witness | None:
     """v'Kv of a column v of V, if one is negative; K V was computed in the precision of the matrix."""
     curvature = np.einsum("ij,ij->j", V, KV)
-    noise = rounding(gram) * (np.sqrt(np.abs(diagonal(gram))) @ np.abs(V)) ** 2
+    noise = rounding(K) * (np.sqrt(np.abs(diagonal(K))) @ np.abs(V)) ** 2
     refuting = np.flatnonzero(curvature < -noise)
     return Witness(float(curvature[refuting].min()), direction=direction) if len(refuting) else None
 
@@ -147,9 +147,9 @@ def along(curvature: float, noise: float, direction: str = Witness.direction) ->
     return Witness(curvature, direction=direction) if curvature < -noise else None
 
 
-def rounding(gram: Gram) -> float:
+def rounding(K: Operator) -> float:
     """What a sum of entries may lose of the size of its terms."""
-    return ROUNDINGS * float(np.finfo(gram.given).eps)
+    return ROUNDINGS * float(np.finfo(K.given).eps)
 
 
 def first_refuted(certificates: Iterable[Certificate]) -> Certificate | None:

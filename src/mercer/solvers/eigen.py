@@ -16,7 +16,6 @@ matrix, and a pass costs n^2/2 entries and 2 n^2 multiplications per vector of t
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,118 +23,105 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram
+from mercer import costs
+from mercer.samples.base import Array
 from mercer.solvers.lanczos import Eigenpairs, Float, largest
+from mercer.solvers.landmarks import choose_at_random, columns
 from mercer.solvers.lapack import eigh, largest_eigh
-from mercer.solvers.stages import Begin, silent
+from mercer.solvers.operator import Operator, View, in_precision
+from mercer.solvers.progress import OnStage, silent
 from mercer.threads import blas_of_one_thread
 
-#: Up to this many samples the matrix is stored and decomposed as a whole ...
-DENSE_SAMPLES = 500
-#: ... and where more than one in so many of its eigenvectors are wanted. LAPACK then finds all; fewer, by themselves.
-DENSE_SHARE = 5
-#: A block is at least so wide, and has at least so many vectors beyond those that are wanted.
-WIDTH, GUARDS = 32, 6
-#: The block starts from so many samples, or so many for each of its vectors if that is more; ...
-LANDMARKS, PER_VECTOR = 2000, 4
-#: ... but from at most one in so many of all samples: if that is too few, it starts at random.
-LANDMARK_SHARE = 4
-#: The residuals that suffice for these samples, and the most steps towards them.
+#: The residuals to which the eigenvectors of the landmarks are found, and the most steps towards them.
 ROUGH, ROUGH_STEPS = 1e-2, 10
 #: The residuals in float32 are to be this part of those asked for in float64, as rounding adds to them.
 MARGIN = 0.9
-#: Rows of fewer columns are compared again in every pass in less time than it takes to touch new memory for a matrix.
-KEPT_WIDTH = 64
 #: Products in float32 may not give residuals below this.
 SINGLE_FLOOR = 1e-4
 
-
-class Operator:
-    """V -> K V in float64, of a Gram matrix that is computed as it passes by, or kept where that fits its budget."""
-
-    name = "K"
-    #: Whether only directions whose sum is 0 are seen.
-    balanced = False
-
-    def __init__(self, gram: Gram) -> None:
-        self.given = gram
-        self.source = gram.exact
-        self.source.check_finite()
-        # What float32 can do is done by ``single``, and this one is used for a pass or two.
-        self.gram = self.source if self.source.pairs.fits_single() else self.source.held()
-
-    def single(self) -> Operator:
-        """The same in float32, or itself if that gains nothing."""
-        if self.source.single is self.source:
-            return self
-        operator = copy.copy(self)
-        operator.source = self.source.single
-        long = (operator.source.samples.width or 0) >= KEPT_WIDTH
-        operator.gram = operator.source.held() if long else operator.source
-        return operator
-
-    def about_zero(self, V: Float) -> Float:
-        """The vectors as the operator sees them."""
-        return V
-
-    def __call__(self, V: Float) -> Float:
-        return np.asarray(self.gram @ V.astype(self.gram.dtype, copy=False), dtype=np.float64)
-
-    def trace(self) -> float:
-        """The sum of all eigenvalues; to be asked for after a product."""
-        return float(self.gram.diag().sum(dtype=np.float64))
-
-    def dense(self) -> Float:
-        """The matrix itself, in memory."""
-        return np.asarray(self.gram.to_dense(), dtype=np.float64)
-
-    def extended(self, S: Any, width: int, rng: Any) -> Float:
-        """About the first eigenvectors of all samples, from those of the samples at positions S."""
-        kernel, samples = self.source.kernel, self.source.samples
-        some = samples.take(S)
-        inner = type(self)(Gram(kernel, some, 0))
-        C, start = inner.dense(), inner.about_zero(rng.standard_normal((len(S), width + GUARDS)))
-        with blas_of_one_thread:
-            U = largest(lambda V: np.asarray(C @ V), start, width, ROUGH, ROUGH_STEPS).vectors
-        whole = kernel.bind(samples, some).product(U.astype(self.source.dtype, copy=False))
-        return self.about_zero(np.asarray(whole, dtype=np.float64))
+Map = Callable[[Float], Float]
 
 
-class Centred(Operator):
-    """V -> HKH V; its ``means``, K 1/n, are known after the first product."""
+def unchanged(V: Float) -> Float:
+    return V
 
-    name = "HKH"
-    balanced = True
 
-    def __init__(self, gram: Gram) -> None:
-        super().__init__(gram)
-        self.means: Float = np.empty(0)
+def centred(V: Float) -> Float:
+    """HV: every column less its mean.
 
-    def about_zero(self, V: Float) -> Float:
-        return np.asarray(V - V.mean(axis=0))
+    >>> centred(np.array([[1.0], [3.0]])).ravel()
+    array([-1.,  1.])
+    """
+    return np.asarray(V - V.mean(axis=0))
 
-    def __call__(self, V: Float) -> Float:
-        V = self.about_zero(V)
-        if len(self.means):
-            return self.about_zero(super().__call__(V))
+
+class Centred(View):
+    """HKH in float64; the ``means`` of the columns of K come along with the first product.
+
+    >>> from mercer.kernels import Linear
+    >>> K = Centred(Linear().gram([[0.0], [2.0]]))
+    >>> K @ np.array([1.0, -1.0]), K.diag(), K.to_dense()
+    (array([ 2., -2.]), array([1., 1.]), array([[ 1., -1.],
+           [-1.,  1.]]))
+    """
+
+    def __init__(self, K: Operator) -> None:
+        super().__init__(K)
+        self._means: Float = np.empty(0)
+
+    @property
+    def means(self) -> Float:
+        if not len(self._means):
+            self._means = self.multiplied(np.full((len(self), 1), 1 / len(self)))[:, 0]
+        return self._means
+
+    def multiplied(self, V: Float) -> Float:
+        return in_precision(self.inner.__matmul__, self.inner.dtype, V)
+
+    def __matmul__(self, V: Any) -> Array:
+        V = centred(np.asarray(V, dtype=np.float64))
+        if len(self._means) or V.ndim == 1:
+            return centred(self.multiplied(V))
         # The column of means comes along with the first block, which costs hardly more for it.
-        out = super().__call__(np.hstack([V, np.full((len(V), 1), 1 / len(V))]))
-        self.means = out[:, -1].copy()
-        return self.about_zero(out[:, :-1])
+        out = self.multiplied(np.hstack([V, np.full((len(V), 1), 1 / len(V))]))
+        self._means = out[:, -1].copy()
+        return centred(out[:, :-1])
 
-    def trace(self) -> float:
-        return super().trace() - float(self.means.sum())
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Means are taken off in float64, whatever the precision of K."""
+        return np.dtype(np.float64)
 
-    def dense(self) -> Float:
-        K = super().dense()
-        self.means = K.mean(axis=0)
-        K -= self.means
-        K -= (self.means - self.means.mean())[:, None]
+    def over(self, K: Operator) -> Operator:
+        return self if K is self.inner else Centred(K)
+
+    def diag(self) -> Array:
+        return np.asarray(super().diag() - 2 * self.means + self.means.mean())
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        own = super().block(rows, columns)
+        return np.asarray(own - self.means[rows][:, None] - self.means[columns] + self.means.mean())
+
+    def to_dense(self) -> Array:
+        K = np.asarray(super().to_dense(), dtype=np.float64)
+        self._means = K.mean(axis=0)
+        K -= self._means
+        K -= (self._means - self._means.mean())[:, None]
         return K
 
 
+def multiplied(K: Operator) -> Operator:
+    """The operator in float64 as a search for eigenpairs multiplies it.
+
+    Held if that fits its budget; but where products in float32 do most of the work, it is used for a pass or two.
+    """
+    exact = K.exact
+    exact.check_finite()
+    return exact.held() if exact.single is exact else exact
+
+
 @dataclass(frozen=True)
-class Pass:
+class EigenProgress:
     """How far a search for eigenpairs has come: passes over the matrix, in how many bits, and the worst residual.
 
     The residual is relative to the largest eigenvalue.
@@ -147,70 +133,94 @@ class Pass:
 
 
 def is_small(size: int, count: int) -> bool:
-    """Whether LAPACK is to decompose a matrix of this size, of which so many eigenvectors are wanted."""
-    return size <= DENSE_SAMPLES or count * DENSE_SHARE > size
+    """Whether LAPACK is to decompose a matrix of this size, of which ``count`` eigenvectors are wanted."""
+    return size <= costs.EIGEN_DENSE_SAMPLES or count * costs.EIGEN_DENSE_SHARE > size
 
 
 def eigenpairs(
-    operator: Operator,
+    K: Operator,
     count: int,
     tol: float,
     max_iterations: int,
     rng: Any,
-    progress: Callable[[Pass], bool] | None = None,
+    progress: Callable[[EigenProgress], bool] | None = None,
+    project: Map = unchanged,
 ) -> Eigenpairs:
-    """The ``count`` largest eigenpairs, to residuals of at most tol times the largest, by block Lanczos.
+    """The ``count`` largest eigenpairs of a ``multiplied`` operator, or a centred one, by block Lanczos.
+
+    To residuals of at most tol times the largest. ``project`` leaves of vectors what the operator can make of any.
 
     At most ``max_iterations`` passes are made in each precision. After each ``progress`` is told; if it returns True,
     the search ends with the next pass in float64, as residuals must be known.
 
     >>> from mercer.kernels import Linear
     >>> X = np.random.default_rng(0).standard_normal((600, 3))
-    >>> found = eigenpairs(Operator(Linear().gram(X)), 3, 1e-9, 20, np.random.default_rng(0))
+    >>> found = eigenpairs(multiplied(Linear().gram(X)), 3, 1e-9, 20, np.random.default_rng(0))
     >>> np.allclose(found.values, np.linalg.svd(X)[1] ** 2), found.converged
     (True, True)
     """
     stopped = False
 
-    def watch(step: Pass) -> bool:
+    def watch(step: EigenProgress) -> bool:
         nonlocal stopped
         stopped = progress is not None and progress(step)
         return stopped
 
-    single, steps = operator.single(), 0
-    start = first_block(single, count, rng)
-    if single is not operator:
-        found = largest(single, start, count, MARGIN * tol, max_iterations, SINGLE_FLOOR, reported(watch, 32))
-        start, steps = operator.about_zero(found.vectors), found.iterations
-    found = largest(operator, start, count, tol, 1 if stopped else max_iterations, 0.0, reported(watch, 64))
+    single, steps = K.single, 0
+    start = first_block(single, count, rng, project)
+    if single is not K:
+        long = (single.samples.width or 0) >= costs.KEPT_WIDTH
+        rough = single.held() if long else single
+        report = reported(watch, 32)
+        found = largest(by(rough), start, count, MARGIN * tol, max_iterations, SINGLE_FLOOR, report)
+        start, steps = project(found.vectors), found.iterations
+    found = largest(by(K), start, count, tol, 1 if stopped else max_iterations, 0.0, reported(watch, 64))
     return dataclasses.replace(found, iterations=steps + found.iterations)
 
 
-def reported(progress: Callable[[Pass], bool], bits: int) -> Callable[[int, Float, Float], bool]:
-    """What block Lanczos tells, as a ``Pass``."""
+def by(K: Operator) -> Map:
+    """V -> K V in float64."""
+    return lambda V: in_precision(K.__matmul__, K.dtype, V)
+
+
+def reported(progress: Callable[[EigenProgress], bool], bits: int) -> Callable[[int, Float, Float], bool]:
+    """What block Lanczos tells, as an ``EigenProgress``."""
 
     def report(products: int, values: Float, residuals: Float) -> bool:
         worst = float(residuals.max() / np.abs(values).max()) if values.any() else 0.0
-        return progress(Pass(products, bits, worst))
+        return progress(EigenProgress(products, bits, worst))
 
     return report
 
 
-def first_block(operator: Operator, count: int, rng: Any) -> Float:
+def first_block(K: Operator, count: int, rng: Any, project: Map = unchanged) -> Float:
     """Where block Lanczos starts: at what some samples give, or at random if there are too few."""
-    n = len(operator.gram)
-    width = min(n, max(count + GUARDS, WIDTH))
-    some = min(max(LANDMARKS, PER_VECTOR * width), n // LANDMARK_SHARE)
-    if some < PER_VECTOR * width:
-        return operator.about_zero(np.asarray(rng.standard_normal((n, width))))
-    return operator.extended(np.sort(rng.permutation(n)[:some]), width, rng)
+    n = len(K)
+    width = min(n, max(count + costs.BLOCK_GUARDS, costs.BLOCK_WIDTH))
+    least = costs.LANDMARKS_PER_VECTOR * width
+    some = min(max(costs.EIGEN_LANDMARKS, least), n // costs.EIGEN_LANDMARK_SHARE)
+    if some < least:
+        return project(np.asarray(rng.standard_normal((n, width))))
+    return extended(K, choose_at_random(n, some, rng), width, rng, project)
 
 
-def dense_eigenpairs(operator: Operator, count: int, begin: Begin = silent) -> Eigenpairs:
+def extended(K: Operator, some: Any, width: int, rng: Any, project: Map) -> Float:
+    """About the first eigenvectors of all samples, from those of the landmarks at these positions."""
+    x = K.samples.take(some)
+    inner = project(project(np.asarray(K.kernel.bind(x, x).dense(), dtype=np.float64)).T)
+    start = project(rng.standard_normal((len(some), width + costs.BLOCK_GUARDS)))
+    with blas_of_one_thread:
+        U = largest(lambda V: np.asarray(inner @ V), start, width, ROUGH, ROUGH_STEPS).vectors
+    pairs = columns(K, some)
+    return project(np.asarray(pairs.product(U.astype(pairs.dtype, copy=False)), dtype=np.float64))
+
+
+def dense_eigenpairs(K: Operator, count: int, begin: OnStage = silent) -> Eigenpairs:
     """The ``count`` largest eigenpairs by LAPACK, from the matrix in memory."""
-    begin(f"matrix of {len(operator.gram)} samples")
-    A = operator.dense()
+    begin(f"matrix of {len(K)} samples")
+    A = np.asarray(K.to_dense(), dtype=np.float64)
     begin(f"{count} eigenvectors of {len(A)} rows")
-    values, V = eigh(A) if count * DENSE_SHARE > len(A) else largest_eigh(A, count)
+    many = count * costs.EIGEN_DENSE_SHARE > len(A)
+    values, V = eigh(A) if many else largest_eigh(A, count)
     values, V = values[::-1][:count], np.ascontiguousarray(V[:, ::-1][:, :count])
-    return Eigenpairs(values, V, np.linalg.norm(operator(V) - V * values, axis=0), 1, True)
+    return Eigenpairs(values, V, np.linalg.norm(by(K)(V) - V * values, axis=0), 1, True)

@@ -24,7 +24,7 @@ Product = Callable[[Float], Float]
 
 #: Q is cut back when it is wider than this many blocks.
 BLOCKS = 8
-#: So many rows of a block are factored at a time.
+#: Rows of a block that are factored at a time.
 PART = 1000
 #: The ends take at most this many products with a vector.
 LANCZOS_STEPS = 60

@@ -17,14 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.linalg import cython_lapack
 
+from mercer import costs
 from mercer.errors import MercerError
 from mercer.samples.base import Array
 
 T = TypeVar("T")
-#: Matrices of fewer rows are done within a tenth of a second, and a thread would cost more than it is good for.
-SHORT = 500
-
-
 #: Columns that are solved for at a time; of 12,000 rows they take less than a second.
 COLUMNS = 64
 
@@ -33,12 +30,12 @@ class NotPositiveDefiniteError(MercerError, np.linalg.LinAlgError):
     """A Cholesky factorisation met a pivot that is not positive, or a matrix too close to singular."""
 
 
-def interruptible(call: Callable[[], T], rows: int = SHORT) -> T:
+def interruptible(call: Callable[[], T], rows: int = costs.SHORT_ROWS) -> T:
     """The value of a call that does not hold the interpreter; KeyboardInterrupt is raised at once, not after it.
 
-    It is about a matrix of so many rows: of few, the call is simply made.
+    It is about a matrix of this many rows: of few, the call is simply made.
     """
-    if rows < SHORT:
+    if rows < costs.SHORT_ROWS:
         return call()
     result: list[T] = []
     errors: list[BaseException] = []

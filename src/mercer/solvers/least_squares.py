@@ -13,20 +13,20 @@ Lasso is solved by scikit-learn, and judged here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Lasso, lars_path
+from sklearn.linear_model import Lasso as CoordinateDescent
+from sklearn.linear_model import lars_path
 
 from mercer.problem import Vector
 from mercer.remembered import remembered
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import Certificate, PrimalSolution
 from mercer.solvers.lapack import interruptible
-from mercer.solvers.linear import LinearSolution
-from mercer.solvers.stages import Begin, silent
+from mercer.solvers.progress import OnStage, silent
 
 #: Sweeps of coordinate descent after which another method is tried first.
 SWEEPS = 1000
@@ -38,9 +38,8 @@ class Design:
 
     >>> import numpy as np
     >>> design = Design.of(np.array([[0.0], [1.0], [2.0]]), np.ones(3), bias=True)
-    >>> solution = design.ridge(np.array([[1.0], [3.0], [5.0]]), alpha=0.0)
-    >>> solution.weights.round(9), solution.intercepts.round(9), design.trace(0.0)
-    (array([[2.]]), array([1.]), 2.0)
+    >>> design.trace(0.0), design.values(np.array([2.0]))
+    (2.0, array([0., 2., 4.]))
     """
 
     matrix: Vector
@@ -83,33 +82,7 @@ class Design:
         rows = ((features - self.centre) @ V.T * (s / (s**2 + alpha))) @ U.T * self.root
         return np.asarray(rows + weight if self.bias else rows)
 
-    def ridge(self, y: Vector, alpha: Any, tol: float = 1e-6) -> LinearSolution:
-        """The minimum for these targets, alpha a number or one each; ``converged`` means a gap of at most tol |t|^2."""
-        t = self.shifted(y)
-        found = [self._ridge(t[:, j], a, tol) for j, a in enumerate(np.broadcast_to(alpha, y.shape[1]).tolist())]
-        return self._solution(y, found)
-
-    def lasso(
-        self, y: Vector, alpha: Any, tol: float = 1e-6, max_iter: int = 10_000, begin: Begin = silent
-    ) -> LinearSolution:
-        """The same with absolute values; without a penalty, of all that are best, the one of least squares."""
-        t, alphas = self.shifted(y), np.broadcast_to(alpha, y.shape[1]).tolist()
-        found = [
-            self._lasso(t[:, j], a, tol, max_iter, f"target {j + 1}", begin) if a > 0 else self._ridge(t[:, j], a, tol)
-            for j, a in enumerate(alphas)
-        ]
-        return self._solution(y, found)
-
-    def _ridge(self, t: Vector, alpha: float, tol: float) -> tuple[Vector, Certificate]:
-        U, s, V = self.svd
-        w = V.T @ (s / (s**2 + alpha) * (U.T @ t))
-        return w, self._judge_ridge(t, w, alpha, tol)
-
-    def _solution(self, y: Vector, found: list[tuple[Vector, Certificate]]) -> LinearSolution:
-        w = np.array([weights for weights, _ in found])
-        return LinearSolution(w, self.mean(y) - w @ self.centre, tuple(certificate for _, certificate in found))
-
-    def _judge_ridge(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
+    def judge_ridge(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
         """With g = A'(t - A w) - alpha w, half the slope, w is g'(A'A + alpha)^-1 g above the optimum: the gap."""
         _, s, V = self.svd
         residual = t - self.matrix @ w
@@ -119,7 +92,7 @@ class Design:
         violation = 2 * float(np.abs(slope).max())
         return Certificate(primal, primal - gap, gap, violation, 1, gap <= tol * float(t @ t), convex=True)
 
-    def _judge_lasso(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
+    def judge_lasso(self, t: Vector, w: Vector, alpha: float, tol: float) -> Certificate:
         """The dual is to maximise 2 t'u - |u|^2 subject to |2 A'u| <= alpha in every entry; u is c (t - A w)."""
         residual = t - self.matrix @ w
         square = float(residual @ residual)
@@ -133,28 +106,96 @@ class Design:
         gap = abs(primal - dual)
         return Certificate(primal, dual, gap, float(slope.max()), 0, gap <= tol * float(t @ t), convex=True)
 
-    def _lasso(
-        self, t: Vector, alpha: float, tol: float, max_iter: int, target: str, begin: Begin
-    ) -> tuple[Vector, Certificate]:
-        """Coordinate descent; if basis functions are so alike that it takes too long, least angles; then descent again.
+    def values(self, w: Vector) -> Vector:
+        """w'phi(x_i) at every row."""
+        return np.asarray(((self.matrix @ w).T / self.root).T + self.centre @ w)
+
+
+@dataclass(frozen=True, eq=False)
+class Penalised:
+    """Targets of shape (rows, outputs), and the penalty ``alpha``: a number, or one for each output."""
+
+    y: Vector
+    alpha: Any
+
+    def outputs(self) -> list[tuple[int, float]]:
+        return list(enumerate(np.broadcast_to(self.alpha, self.y.shape[1]).tolist()))
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Solves with the penalty on squares; ``converged`` means a gap of at most tol |t|^2.
+
+    >>> import numpy as np
+    >>> design = Design.of(np.array([[0.0], [1.0], [2.0]]), np.ones(3), bias=True)
+    >>> (solution,) = Ridge().solve(design, [Penalised(np.array([[1.0], [3.0], [5.0]]), alpha=0.0)])
+    >>> solution.coefficients.round(9), solution.bias.round(9), solution.f.ravel().round(9)
+    (array([[2.]]), array([1.]), array([0., 2., 4.]))
+    """
+
+    tol: float = 1e-6
+
+    def solve(
+        self, design: Design, problems: Sequence[Penalised], start: Sequence[Vector | None] | None = None
+    ) -> list[PrimalSolution]:
+        """One solution per problem; a closed form needs no start."""
+        return [solution_of(design, problem, self.minimum) for problem in problems]
+
+    def minimum(self, design: Design, t: Vector, output: int, alpha: float) -> tuple[Vector, Certificate]:
+        U, s, V = design.svd
+        w = V.T @ (s / (s**2 + alpha) * (U.T @ t))
+        return w, design.judge_ridge(t, w, alpha, self.tol)
+
+
+def solution_of(design: Design, problem: Penalised, minimum: Any) -> PrimalSolution:
+    """The minima for all outputs of a problem."""
+    t = design.shifted(problem.y)
+    found = [minimum(design, t[:, j], j, alpha) for j, alpha in problem.outputs()]
+    w = np.stack([weights for weights, _ in found], axis=1)
+    bias = design.mean(problem.y) - design.centre @ w
+    return PrimalSolution(w, bias, tuple(certificate for _, certificate in found), f=design.values(w))
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """Solves with the penalty on sizes; without one, of all that are best, it takes the one of least squares.
+
+    ``begin`` is told every long stage before it begins.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    begin: OnStage = silent
+
+    def solve(
+        self, design: Design, problems: Sequence[Penalised], start: Sequence[Vector | None] | None = None
+    ) -> list[PrimalSolution]:
+        """One solution per problem, from w = 0 on."""
+        return [solution_of(design, problem, self.minimum) for problem in problems]
+
+    def minimum(self, design: Design, t: Vector, output: int, alpha: float) -> tuple[Vector, Certificate]:
+        """By coordinate descent; if it takes too long, as for functions much alike, least angles; then descent again.
 
         scikit-learn divides the squared error by twice the number of rows, and its tolerance is that of half our gap.
         """
+        if not alpha > 0:
+            return Ridge(self.tol).minimum(design, t, output, alpha)
+        tol, max_iter = self.tol, self.max_iter
         penalty = alpha / (2 * len(t))
-        descent: Any = Lasso(penalty, fit_intercept=False, tol=tol / 4, warm_start=True)
+        descent: Any = CoordinateDescent(penalty, fit_intercept=False, tol=tol / 4, warm_start=True)
 
         def descend(start: Vector, sweeps: int) -> tuple[Vector, int]:
             descent.set_params(max_iter=sweeps).coef_ = start
-            descent.fit(self.matrix, t)
+            descent.fit(design.matrix, t)
             return np.array(descent.coef_), int(descent.n_iter_)
 
         def angles(start: Vector) -> tuple[Vector, int]:
             fixed = dict(method="lasso", return_path=False, return_n_iter=True)
-            _, _, w, steps = lars_path(self.matrix, t, alpha_min=penalty, max_iter=max_iter, **fixed)
+            _, _, w, steps = lars_path(design.matrix, t, alpha_min=penalty, max_iter=max_iter, **fixed)
             return np.asarray(w), int(steps)
 
-        best = np.zeros(self.matrix.shape[1])
-        certificate = self._judge_lasso(t, best, alpha, tol)
+        best = np.zeros(design.matrix.shape[1])
+        certificate = design.judge_lasso(t, best, alpha, tol)
         iterations = 0
         few = min(SWEEPS, max_iter)
         stages: list[tuple[str, Callable[[Vector], tuple[Vector, int]]]] = [
@@ -165,12 +206,12 @@ class Design:
         for name, stage in stages:
             if certificate.converged:
                 break
-            begin(f"{target}: {name}, gap {certificate.gap:.3g}")
+            self.begin(f"target {output + 1}: {name}, gap {certificate.gap:.3g}")
             with warnings.catch_warnings():  # our own certificate says whether it has converged
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 w, steps = interruptible(lambda stage=stage, start=best: stage(start))  # type: ignore[misc]
             iterations += steps
-            judged = self._judge_lasso(t, w, alpha, tol)
+            judged = design.judge_lasso(t, w, alpha, tol)
             if judged.gap < certificate.gap:
                 best, certificate = w, judged
         return best, replace(certificate, iterations=iterations)

@@ -20,22 +20,35 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import _native
+from mercer import _native, costs
 from mercer.problem import Problem, Vector
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import Certificate, PrimalSolution, Solution
+from mercer.solvers.operator import Operator
 from mercer.solvers.smo import SolverInterrupted, contradicted
-
-#: With more columns than this, Newton's method no longer factors a matrix of their number, and the dual is faster.
-MANY_COLUMNS = 1500
 
 
 @dataclass(frozen=True, eq=False)
 class LinearSolution:
-    """One row of weights, one intercept and one certificate per output."""
+    """Solutions in the primal together: one row of weights, one intercept and one certificate per output.
+
+    >>> certificate = Certificate(0.0, 0.0, 0.0, 0.0, 3, True)
+    >>> both = [PrimalSolution(np.ones(2), np.asarray(b), certificate) for b in (0.5, 1.5)]
+    >>> LinearSolution.of(both).weights, LinearSolution.of(both).intercepts, LinearSolution.of(both).iterations
+    (array([[1., 1.],
+           [1., 1.]]), array([0.5, 1.5]), 3)
+    """
 
     weights: Vector
     intercepts: Vector
     certificates: tuple[Certificate, ...]
+
+    @classmethod
+    def of(cls, solutions: Sequence[Solution]) -> LinearSolution:
+        weights = np.vstack([solution.coefficients.T for solution in solutions])
+        certificates: list[Certificate] = []
+        for one in (solution.certificate for solution in solutions):
+            certificates += one if isinstance(one, tuple) else (one,)
+        return cls(weights, np.hstack([solution.bias for solution in solutions]), tuple(certificates))
 
     @property
     def iterations(self) -> int:
@@ -67,10 +80,11 @@ class LinearSolver:
 
     >>> import numpy as np
     >>> from mercer.problem import hinge
+    >>> from mercer.solvers import Factored
     >>> y = np.array([-1.0, 1.0])
-    >>> solution = LinearSolver().solve(y[:, None], [hinge(y, 1.0, bias=False)])
-    >>> solution.weights.round(3), solution.certificates[0].converged
-    (array([[1.]]), True)
+    >>> (solution,) = LinearSolver().solve(Factored(y[:, None]), [hinge(y, 1.0, bias=False)])
+    >>> solution.coefficients.round(3), solution.certificate.converged
+    (array([1.]), True)
     """
 
     tol: float = 1e-4
@@ -80,10 +94,18 @@ class LinearSolver:
     seed: int = 0
     progress: Callable[[LinearProgress], bool | None] | None = None
 
-    def solve(self, X: Any, problems: Sequence[Problem]) -> LinearSolution:
-        """One row of weights per problem on the rows of X, each posed when it is wanted, perhaps twice."""
+    def solve(
+        self, K: Operator, problems: Sequence[Problem], start: Sequence[Vector | None] | None = None
+    ) -> list[PrimalSolution]:
+        """One solution per problem on the rows X of K's factor, each posed when it is wanted, perhaps twice.
+
+        A start is not made use of.
+        """
+        X = K.factor
+        if X is None:
+            raise ValueError("LinearSolver needs features, as mercer.solvers.Factored(X) has them, not a matrix alone")
         rows, columns = X.shape
-        primal = rows >= columns and columns < MANY_COLUMNS if self.primal is None else self.primal
+        primal = rows >= columns and columns < costs.LINEAR_COLUMNS if self.primal is None else self.primal
         arguments = (
             float(self.intercept),
             lambda k: arrays(problems[k]),
@@ -107,14 +129,18 @@ class LinearSolver:
             Certificate(primal, dual, abs(primal - dual), violation, iterations, converged, convex=True)
             for primal, dual, violation, iterations, converged, _ in numbers
         )
-        solution = LinearSolution(weights[:, :-1].copy(), self.intercept * weights[:, -1], certificates)
+        bias = np.asarray(self.intercept * weights[:, -1])
+        found = [
+            PrimalSolution(w.copy(), b, certificate)
+            for w, b, certificate in zip(weights[:, :-1], bias, certificates, strict=True)
+        ]
         if interrupt is None:
             for _, dual, _, iterations, _, contradiction in numbers:
                 if contradiction:
                     raise contradicted(dual, iterations, "a sample of zeros cannot have a target without an intercept")
-            return solution
+            return found
         if isinstance(interrupt, KeyboardInterrupt):
-            raise SolverInterrupted([solution]) from interrupt
+            raise SolverInterrupted(found) from interrupt
         raise interrupt
 
     def _reporter(self, begun: float) -> Callable[[int, int, float, float, int], bool]:

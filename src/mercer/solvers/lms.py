@@ -27,10 +27,10 @@ float64, and if that is not close enough, the descent goes on from there in floa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -38,14 +38,16 @@ from mercer.errors import MercerError
 from mercer.kernels.leaf import TINY
 from mercer.problem import Vector
 from mercer.solvers.certificate import UNKNOWN, Certificate, Solution
+from mercer.solvers.convexity import by_construction, of_columns, refuted
 from mercer.solvers.lanczos import spectrum_ends
-from mercer.solvers.pace import Nystrom
+from mercer.solvers.operator import Operator, Positions, rounding
+from mercer.solvers.preconditioner import NystromPreconditioner
 from mercer.solvers.smo import SolverInterrupted
-from mercer.solvers.spaces import Coefficients, Positions, Space, rounding
+from mercer.solvers.stage import Stage, rough
 
 #: Products with the matrix that are spent on its largest eigenvalue.
 EIGENVALUE_STEPS = 20
-#: A descent in batches looks where it stands when it has made so many times the passes of its last look.
+#: A descent in batches looks where it stands when it has made this many times the passes of its last look.
 LOOK = 1.25
 #: What the descent aims at, as a part of ``tol``: the verdict at the end is by products of its own.
 AIM = 0.8
@@ -53,13 +55,16 @@ AIM = 0.8
 ROUGH = 1e-4
 
 
+Pace = NystromPreconditioner | None
+
+
 class StepError(MercerError, ValueError):
     """A step so large that the iteration would diverge."""
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
-    """What is to be learned: targets of shape (rows, outputs), weights of the rows, and the penalty alpha.
+class LeastSquares:
+    """The problem: targets of shape (rows, outputs), weights of the rows, and the penalty alpha.
 
     Rows of weight 0 are not learned from; f is known there all the same, and ``held`` are those it is judged by.
     """
@@ -88,7 +93,7 @@ class Target:
             return np.asarray(gap <= tol**2 * (self.weight @ self.y**2) / 2)
         return np.asarray(square <= tol**2 * first)
 
-    def certificates(self, seen: Seen, first: Vector, noise: float, tol: float) -> tuple[Certificate, ...]:
+    def certificates(self, seen: Point, first: Vector, noise: float, tol: float) -> tuple[Certificate, ...]:
         """One for each output, of the objective divided by alpha if that is not 0, as ``mercer.problem`` has it.
 
         Without a penalty, a gradient that may be rounding alone is as short as any.
@@ -108,7 +113,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Point:
     """A point of a descent: coefficients, f = K a, e and K e, after how many passes, and whether all in float64."""
 
     a: Vector
@@ -146,14 +151,16 @@ class LMS:
     """Takes gradient steps until f is within ``tol`` of the best, as the module says, or ``max_iter`` passes are done.
 
     ``step=None`` chooses, as the module says. ``batch`` rows are used at a time, all if None. With held rows, it ends
-    when their error has not fallen for ``patience`` passes, and returns to where that was least. ``progress`` is told
-    the pass and its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the
-    descent to the point that was last looked at, certified if its products are in float64.
+    when their error has not fallen for ``patience`` passes, and returns to where that was least. With ``landmarks``,
+    positions of rows, it goes at the pace that ``NystromPreconditioner`` makes of them. ``progress`` is told the pass
+    and its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the descent to
+    the point that was last looked at, certified if its products are in float64.
 
     >>> import numpy as np
-    >>> from mercer.solvers.spaces import Features
-    >>> target = Target(np.array([[1.0], [2.0]]), np.ones(2), alpha=1.0)
-    >>> LMS(step=0.1).solve(Features(np.eye(2)), target).coefficients.round(4).ravel()
+    >>> from mercer.solvers.operator import Factored
+    >>> problem = LeastSquares(np.array([[1.0], [2.0]]), np.ones(2), alpha=1.0)
+    >>> (found,) = LMS(step=0.1).solve(Factored(np.eye(2)), [problem])
+    >>> found.coefficients.round(4).ravel()
     array([0.5, 1. ])
     """
 
@@ -163,83 +170,99 @@ class LMS:
     tol: float = 1e-6
     patience: int = 5
     seed: int = 0
+    landmarks: Positions | None = field(default=None, compare=False)
     progress: Callable[[int, float, float | None], bool] | None = None
 
-    def solve(self, space: Space, target: Target, landmarks: Positions | None = None) -> Descent:
-        """The descent; with landmarks, rows of ``Coefficients``, at the pace that ``Nystrom`` makes of them."""
-        if not np.isfinite(space.diag()).all():
+    def solve(
+        self, K: Operator, problems: Sequence[LeastSquares], start: Sequence[Vector | None] | None = None
+    ) -> list[Descent]:
+        """A descent for each problem, from f = 0 or from the coefficients of the start."""
+        if not np.isfinite(K.diag()).all():
             raise ValueError("k(x, x) is not finite on these samples; scale the data first")
-        conjugate = self.batch is None and self.step is None
-        stage = space.single() if conjugate else space
-        pace = None
-        if landmarks is not None:
-            pace = Nystrom(cast(Coefficients, stage), target.weight, target.alpha, landmarks)
-        step, limit = (0.0, np.inf) if conjugate else self._step(space, target, pace)
-        path = Path(self, target)
+        starts = [None] * len(problems) if start is None else start
+        found: list[Descent] = []
+        try:
+            for problem, a in zip(problems, starts, strict=True):
+                found.append(self._solved(K, problem, a))
+        except SolverInterrupted as interrupt:
+            raise SolverInterrupted([*found, *interrupt.solutions]) from interrupt
+        return found
 
-        def descent(seen: Seen) -> Descent:
+    def _solved(self, K: Operator, problem: LeastSquares, start: Vector | None) -> Descent:
+        conjugate = self.batch is None and self.step is None
+        stage = Stage(K, rough(K) if conjugate else K)
+        pace: Pace = None
+        if self.landmarks is not None:
+            pace = NystromPreconditioner(stage.source, stage.left, problem.weight, problem.alpha, self.landmarks)
+        step, limit = (0.0, np.inf) if conjugate else self._step(stage, problem, pace)
+        history = History(self, problem)
+
+        def descent(seen: Point) -> Descent:
             certificates = (replace(UNKNOWN, iterations=seen.passes),) * seen.a.shape[1]
             if seen.precise:
-                noise = rounding(np.float64, space.diag())
-                each = target.certificates(seen, path.first, noise, self.tol)
-                certificates = tuple(space.certified(c, a, f) for c, a, f in zip(each, seen.a.T, seen.f.T, strict=True))
-            way = tuple(path.errors[: seen.passes]), tuple(path.held[: seen.passes])
-            return Descent(seen.a, np.zeros(seen.a.shape[1]), certificates, *way, step, limit, path.stopped)
+                noise = rounding(np.float64, K.diag())
+                each = problem.certificates(seen, history.first, noise, self.tol)
+                certificates = tuple(judged(K, c, a, f) for c, a, f in zip(each, seen.a.T, seen.f.T, strict=True))
+            way = tuple(history.errors[: seen.passes]), tuple(history.held[: seen.passes])
+            f, bias = seen.f if seen.precise else None, np.zeros(seen.a.shape[1])
+            return Descent(seen.a, bias, certificates, *way, step, limit, history.stopped, f=f)
 
-        a, f = np.zeros_like(target.y), np.zeros_like(target.y)
+        a, f = np.zeros_like(problem.y), np.zeros_like(problem.y)
         try:
+            if start is not None and start.any():
+                a, f = start, stage.product(start)
+                history.begin_at(a, stage)
             while True:
-                last = stage is space
-                path.begin(stage, AIM * self.tol if last else max(AIM * self.tol, ROUGH), last=last)
+                last = stage.source is K
+                history.begin(stage, AIM * self.tol if last else max(AIM * self.tol, ROUGH), last=last)
                 if self.batch is None:
-                    self._whole(stage, target, pace, step, path, a, f)
+                    self._whole(stage, pace, step, history, a, f)
                 else:
-                    self._batches(stage, target, pace, step, path)
-                a = path.best
+                    self._batches(stage, pace, step, history, a)
+                a = history.best
                 f = stage.exact(a)
-                e = target.gradient(a, f)
-                path.seen = Seen(a, f, e, stage.exact(e), len(path.errors), True)
-                found = descent(path.seen)
-                if last or path.ended or all(certificate.converged for certificate in found.certificate):
+                e = problem.gradient(a, f)
+                history.seen = Point(a, f, e, stage.exact(e), len(history.errors), True)
+                found = descent(history.seen)
+                if last or history.ended or all(certificate.converged for certificate in found.certificate):
                     return found
-                stage = space  # and what the stage before has kept is forgotten before this one keeps anything
-                pace = None if pace is None else pace.within(cast(Coefficients, stage))
+                stage = Stage(K, K)  # and what the stage before has kept is forgotten before this one keeps anything
+                pace = None if pace is None else pace.within(stage.source, stage.left)
         except KeyboardInterrupt as interrupt:
-            if path.seen is None:
+            if history.seen is None:
                 raise
-            raise SolverInterrupted([descent(path.seen)]) from interrupt
+            raise SolverInterrupted([descent(history.seen)]) from interrupt
 
-    def _step(self, space: Space, target: Target, pace: Nystrom | None) -> tuple[float, float]:
+    def _step(self, stage: Stage, problem: LeastSquares, pace: Pace) -> tuple[float, float]:
         """The step, and the limit it must stay below."""
-        root = np.sqrt(target.weight)
+        root = np.sqrt(problem.weight)
 
         def rule(v: Vector) -> Vector:
             g = (root * v)[:, None]
-            Kg = space.product(g)
+            Kg = stage.product(g)
             return np.asarray(root * (Kg if pace is None else pace.applied(g, Kg)[1])[:, 0])
 
-        largest = max(spectrum_ends(rule, len(space), EIGENVALUE_STEPS).largest, TINY)
+        largest = max(spectrum_ends(rule, len(stage.source), EIGENVALUE_STEPS).largest, TINY)
         if self.batch is not None:
-            own = float((target.weight * space.diag()).max())
-            largest = min(largest, own + (self.batch - 1) * largest / np.count_nonzero(target.weight))
-        limit = 2 / (largest + target.alpha)
+            own = float((problem.weight * stage.diagonal).max())
+            largest = min(largest, own + (self.batch - 1) * largest / np.count_nonzero(problem.weight))
+        limit = 2 / (largest + problem.alpha)
         if self.step is not None and not self.step < limit:
             raise StepError(
                 f"step={self.step:.6g} is too large: the iteration diverges unless it is below {limit:.6g} = 2 / "
-                f"{largest + target.alpha:.6g}, the largest eigenvalue here; give a smaller step, or step='auto'"
+                f"{largest + problem.alpha:.6g}, the largest eigenvalue here; give a smaller step, or step='auto'"
             )
         return (limit / 2 if self.step is None else self.step), limit
 
-    def _whole(
-        self, space: Space, target: Target, pace: Nystrom | None, step: float, path: Path, a: Vector, f: Vector
-    ) -> None:
+    def _whole(self, stage: Stage, pace: Pace, step: float, history: History, a: Vector, f: Vector) -> None:
         """All rows at a time: one product with K per step, from which f, the gradient and the best step follow."""
-        p = Kp = np.zeros_like(target.y)  # the direction of conjugate gradients
+        problem = history.problem
+        p = Kp = np.zeros_like(problem.y)  # the direction of conjugate gradients
         before = None
         while True:
-            e = target.gradient(a, f)
-            Ke = space.product(e)
-            if path.looked(a, f, e, Ke):
+            e = problem.gradient(a, f)
+            Ke = stage.product(e)
+            if history.looked(a, f, e, Ke):
                 return
             z, Kz = (e, Ke) if pace is None else pace.applied(e, Ke)
             if step:
@@ -248,57 +271,69 @@ class LMS:
                 slope = inner(e, Kz)
                 momentum = 0.0 if before is None else ratio(slope, before)
                 p, Kp = z + momentum * p, Kz + momentum * Kp
-                curvature = inner(target.weight[:, None] * Kp, Kp) + target.alpha * inner(p, Kp)
+                curvature = inner(problem.weight[:, None] * Kp, Kp) + problem.alpha * inner(p, Kp)
                 length = ratio(slope, curvature)
                 a, f, before = a + length * p, f + length * Kp, slope
-            if path.passed(a, target.error(f), None if target.held is None else f[target.held]):
+            if history.passed(a, problem.error(f), None if problem.held is None else f[problem.held]):
                 return
 
-    def _batches(self, space: Space, target: Target, pace: Nystrom | None, step: float, path: Path) -> None:
+    def _batches(self, stage: Stage, pace: Pace, step: float, history: History, a: Vector) -> None:
         """Some rows at a time, in a new random order at every pass; f is asked for at these rows only."""
         assert self.batch is not None
-        rng = np.random.default_rng(self.seed)
-        rows = np.flatnonzero(target.weight)
-        a, outputs = np.zeros_like(target.y), target.y.shape[1]
-        space.begin(outputs)
-        look = 0
+        problem, rng = history.problem, np.random.default_rng(self.seed)
+        rows, a, look = np.flatnonzero(problem.weight), a.copy(), 0
+        learned = stage.learned(a)
         while True:
-            if len(path.errors) >= look:
-                f = space.product(a) if path.errors else np.zeros_like(a)
-                e = target.gradient(a, f)
-                if path.looked(a.copy(), f, e, space.product(e)):
+            if len(history.errors) >= look:
+                f = stage.product(a) if a.any() else np.zeros_like(a)
+                e = problem.gradient(a, f)
+                if history.looked(a.copy(), f, e, stage.product(e)):
                     return
                 look = ceil(LOOK * (look + 1))
-            f = target.y.copy()
+            f = problem.y.copy()
             for batch in np.array_split(rng.permutation(rows), -(-len(rows) // self.batch)):
-                f[batch] = space.at(batch)
-                e = target.weight[batch, None] * (target.y[batch] - f[batch]) - target.alpha * a[batch]
-                space.move(batch, step * e)
+                f[batch] = learned.at(batch)
+                e = problem.weight[batch, None] * (problem.y[batch] - f[batch]) - problem.alpha * a[batch]
+                learned.move(batch, step * e)
                 a[batch] += step * e
                 if pace is not None:
                     block = pace.pairs.block(batch, slice(0, len(pace.some)))
                     change = step * pace.correction(block.T @ e)
-                    space.move(pace.some, change)
+                    learned.move(pace.some, change)
                     a[pace.some] += change
-            if path.passed(a.copy(), target.error(f), None if target.held is None else space.at(target.held)):
+            if history.passed(a.copy(), problem.error(f), None if problem.held is None else learned.at(problem.held)):
                 return
 
 
-class Path:
+def judged(K: Operator, certificate: Certificate, a: Vector, f: Vector) -> Certificate:
+    """The certificate of coefficients a with f = K a, and what is known of convexity."""
+    if by_construction(K.kernel, balanced=False):
+        return replace(certificate, convex=True)
+    return refuted(certificate, of_columns(K, a[:, None], f[:, None]))
+
+
+class History:
     """The way of a descent: its errors so far, when it ends, where it was best, and what was last seen there."""
 
-    def __init__(self, solver: LMS, target: Target) -> None:
-        self.solver, self.target = solver, target
+    def __init__(self, solver: LMS, problem: LeastSquares) -> None:
+        self.solver, self.problem = solver, problem
         self.errors: list[float] = []
         self.held: list[float] = []
         self.stopped = False
-        self.first = np.zeros(target.y.shape[1])
-        self.best = np.zeros_like(target.y)
-        self.seen: Seen | None = None
+        self.first = np.zeros(problem.y.shape[1])
+        self.best = np.zeros_like(problem.y)
+        self.known = False  # whether ``first`` is
+        self.seen: Point | None = None
 
-    def begin(self, space: Space, tol: float, *, last: bool) -> None:
-        """From here on products are this space's, and ``tol`` is to be reached; unless ``last``, more follows."""
-        self.noise, self.precise, self.tol, self.last = space.rounding(), space.precise, tol, last
+    def begin(self, stage: Stage, tol: float, *, last: bool) -> None:
+        """From here on products are this stage's, and ``tol`` is to be reached; unless ``last``, more follows."""
+        self.noise, self.precise = rounding(stage.source.dtype, stage.diagonal), stage.precise
+        self.tol, self.last = tol, last
+
+    def begin_at(self, a: Vector, stage: Stage) -> None:
+        """For a descent that does not begin at f = 0: takes note of where it does, and of the gradient there."""
+        e = self.problem.gradient(np.zeros_like(a), np.zeros_like(a))
+        self.best, self.first, self.known = a, np.maximum(inner(e, stage.product(e)), 0.0), True
 
     @property
     def ended(self) -> bool:
@@ -315,12 +350,12 @@ class Path:
             )
         # A gradient that may be rounding alone is none; to follow it would let idle coefficients grow.
         square = np.where(square > known, square, 0.0)
-        if self.seen is None:
-            self.first = square
-        self.seen = Seen(a, f, e, Ke, len(self.errors), self.precise)
-        gap = self.target.gap(e, square)
-        near = bool(self.target.reached(gap, square, self.first, self.tol).all())
-        self.stopped = near and self.last and self.target.held is not None
+        if not self.known:
+            self.first, self.known = square, True
+        self.seen = Point(a, f, e, Ke, len(self.errors), self.precise)
+        gap = self.problem.gap(e, square)
+        near = bool(self.problem.reached(gap, square, self.first, self.tol).all())
+        self.stopped = near and self.last and self.problem.held is not None
         return near
 
     def passed(self, a: Vector, error: float, held: Vector | None) -> bool:
@@ -331,7 +366,7 @@ class Path:
         if held is None:
             self.best = a
         else:
-            self.held.append(float(np.square(self.target.y[self.target.held] - held).mean()))
+            self.held.append(float(np.square(self.problem.y[self.problem.held] - held).mean()))
             if self.held[-1] == min(self.held):
                 self.best = a
             self.stopped = len(self.held) - int(np.argmin(self.held)) > self.solver.patience

@@ -6,10 +6,9 @@ K + K R R' K. A Newton step is therefore
 
     delta = -r - R u,      (I + R'K R) u = -R'K r.
 
-The matrix I + R'K R is symmetric and its eigenvalues are at least 1. It is met only in products with K, which come
-from the Gram operator in blocks, or from a matrix in memory where that fits the budget. The preconditioner puts
-K ~ L L' of a few hundred evenly spread samples in its place (Williams and Seeger, "Using the Nystroem method to speed
-up kernel machines", 2001); on small data L L' is K, and the first step of conjugate gradients is the last.
+The matrix I + R'K R is symmetric and its eigenvalues are at least 1. It is met only in products with K. The
+preconditioner puts K ~ Z Z' of a few hundred evenly spread landmarks in its place (``mercer.solvers.landmarks``); on
+small data Z Z' is K, and the first step of conjugate gradients is the last.
 """
 
 from __future__ import annotations
@@ -17,108 +16,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve
 
-from mercer.gram import Gram
+from mercer import costs
 from mercer.likelihood import Curvature, Likelihood, probabilities
 from mercer.problem import Vector
 from mercer.remembered import remembered
-from mercer.samples.base import Array
 from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Witness
 from mercer.solvers.convexity import by_construction, of_columns, refuted
-from mercer.solvers.lapack import NotPositiveDefiniteError, factorize, interruptible
+from mercer.solvers.landmarks import choose_evenly, span
+from mercer.solvers.lapack import NotPositiveDefiniteError, factorize
+from mercer.solvers.operator import Operator, Positions, product
 from mercer.solvers.smo import Progress, SolverInterrupted
 
-#: The preconditioner takes all samples if they, times the outputs, are no more than this ...
-SMALL = 2000
-#: ... or else this many divided by the outputs, but not fewer than ...
-LANDMARKS = 800
-#: ... these.
-FEWEST = 40
 #: The direction in which the coefficients are led.
 RESIDUAL = "r'Kr = {} of r, the coefficients found less those that their probabilities induce"
 #: Steps without a better violation after which the solver gives up: rounding leaves nothing to gain.
 PATIENCE = 10
-
-
-class Operator(Protocol):
-    """A positive semi-definite matrix that multiplies, and is about L L'."""
-
-    @property
-    def bits(self) -> int: ...
-
-    @property
-    def kept(self) -> int: ...
-
-    def product(self, V: Vector) -> Vector: ...
-
-    def root(self, outputs: int) -> Vector: ...
-
-
-class Whole:
-    """The Gram matrix: in memory if it takes at most ``budget`` bytes, else computed anew for every product."""
-
-    def __init__(self, gram: Gram, budget: int) -> None:
-        self.gram = gram
-        self.bits = 8 * gram.dtype.itemsize
-        held = len(gram) ** 2 * gram.dtype.itemsize <= budget
-        self.matrix: Array | None = gram.to_dense() if held else None
-        self.kept = len(gram) if held else 0
-
-    def product(self, V: Vector) -> Vector:
-        V = V.astype(self.gram.dtype, copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            product = self.gram @ V if self.matrix is None else self.matrix @ V
-        if not np.isfinite(product).all():
-            raise ValueError(f"{self.gram.kernel} is not finite on these samples in {V.dtype}; scale the data first")
-        return product.astype(np.float64, copy=False)
-
-    def root(self, outputs: int) -> Vector:
-        n = len(self.gram)
-        rank = n if n * outputs <= SMALL else min(n, max(FEWEST, LANDMARKS // outputs))
-        chosen = np.unique(np.linspace(0, n - 1, rank).astype(np.int64))
-        rows = self.gram.block(chosen, slice(0, n)) if self.matrix is None else self.matrix[chosen]
-        return spanning(np.asarray(rows, dtype=np.float64), chosen)[0]
-
-
-@dataclass(frozen=True)
-class Spanned:
-    """K as far as some samples span it: Z Z', with K itself wherever one of them takes part."""
-
-    Z: Vector
-    bits: int = 64
-    kept: int = 0
-
-    def product(self, V: Vector) -> Vector:
-        return np.asarray(self.Z @ (self.Z.T @ V))
-
-    def root(self, outputs: int) -> Vector:
-        return self.Z
-
-
-def spanning(rows: Vector, chosen: Array) -> tuple[Vector, Vector]:
-    """Z = K_nS T with T = M^-T and M M' = K_SS, from the rows K_Sn of the chosen samples; and T.
-
-    A K_SS that is singular to working precision is made regular by as little of a ridge as suffices.
-    """
-    inner = rows[:, chosen]
-    size = float(np.abs(inner.diagonal()).max(initial=0.0)) or 1.0
-    for ridge in (0.0, *(10.0**e for e in range(-13, 1))):
-        M = np.ascontiguousarray(inner + ridge * size * np.eye(len(inner)))
-        try:
-            factorize(M)
-        except NotPositiveDefiniteError:
-            continue
-        M = np.tril(M)
-        if M.diagonal().min() ** 2 > 1e-14 * size:
-            T = solve_triangular(M, np.eye(len(M)), lower=True, check_finite=False).T
-            return interruptible(partial(np.matmul, rows.T, T), rows.shape[1]), np.asarray(T)
-    return np.zeros((rows.shape[1], 1)), np.zeros((len(chosen), 1))  # nothing like a kernel; no help, no harm
 
 
 @dataclass(frozen=True)
@@ -136,46 +52,40 @@ class Newton:
 
     tol: float = 1e-4
     max_iter: int = 100
-    budget: int = 200 * 2**20
     progress: Callable[[Progress], bool | None] | None = None
 
     def solve(
         self,
-        gram: Gram,
+        K: Operator,
         problems: Sequence[Likelihood],
         start: Sequence[Vector | None] | None = None,
-        order: NDArray[np.int64] | None = None,
+        order: Positions | None = None,
     ) -> list[Solution]:
-        """One solution per problem, all on the same Gram matrix, or on its samples ``order``."""
-        gram = gram.ordered(order)
+        """One solution per problem, all on the same matrix, or on its samples ``order``.
+
+        First in the precision of the matrix, which is held if it fits; certified, and if need be continued, in float64.
+        """
+        K = K.ordered(order)
         starts = [None] * len(problems) if start is None else start
-        return [self._solved(gram, problem, A) for problem, A in zip(problems, starts, strict=True)]
-
-    def _solved(self, gram: Gram, likelihood: Likelihood, start: Vector | None) -> Solution:
-        """First in the precision of the samples; certified, and if need be continued, in float64."""
-        path = Path(self, likelihood, None if by_construction(gram.kernel, balanced=True) else gram)
-        path.begin(Whole(gram, self.budget), start)
-        path.walk()
-        if gram.dtype != np.float64:
-            path.begin(Whole(gram.exact, self.budget), path.A)
-            path.walk()
-        return path.solution()
-
-    def solve_spanned(self, Z: Vector, likelihood: Likelihood, start: Vector | None = None) -> Solution:
-        """The same with Z Z' in the place of the Gram matrix."""
-        path = Path(self, likelihood)
-        path.begin(Spanned(Z), start)
-        path.walk()
-        return path.solution()
+        iterates = [Iterate(self, K, problem) for problem in problems]
+        try:
+            for matrix in [K] if K.dtype == np.float64 else [K, K.exact]:
+                held = matrix.held()
+                for iterate, A in zip(iterates, starts, strict=True):
+                    iterate.begin(held, A if matrix is K else iterate.A)
+                    iterate.walk()
+        except KeyboardInterrupt as interrupt:
+            raise SolverInterrupted([iterate.solution() for iterate in iterates]) from interrupt
+        return [iterate.solution() for iterate in iterates]
 
 
 @dataclass(eq=False)
-class Path:
+class Iterate:
     """Where a solve is: coefficients A, K A, bias, residual r and K r, and what has been spent to come here."""
 
     solver: Newton
+    given: Operator
     likelihood: Likelihood
-    doubted: Gram | None = None  # a matrix that may not be positive semi-definite
     steps: int = 0
     products: int = 0
     begun: float = field(default_factory=time.perf_counter)
@@ -184,28 +94,40 @@ class Path:
     def __post_init__(self) -> None:
         self.A = np.zeros(self.likelihood.target.shape)
         self.bias = np.zeros(self.likelihood.outputs)
-        self.stopped = False
+        self.exact = self.stopped = False
+        self.valid = by_construction(self.given.kernel, balanced=True)
         self.witness: Witness | None = None
 
-    def begin(self, operator: Operator, start: Vector | None) -> None:
-        """Takes up coefficients, whose sum is made zero, with this matrix."""
-        self.operator, self.certificate = operator, replace(UNKNOWN, iterations=self.steps)
+    def begin(self, K: Operator, start: Vector | None) -> None:
+        """Takes up coefficients, whose sum is made zero, with the given matrix as it is held in some precision."""
+        self.K, self.certificate = K, replace(UNKNOWN, iterations=self.steps)
+        self.exact = False
         self.__dict__.pop("root", None)
-        try:
-            if start is not None:
-                self.A = self.likelihood.feasible(start)
-            self.KA = self.product(self.A) if self.A.any() else np.zeros_like(self.A)
-            self.settle()
-        except KeyboardInterrupt as interrupt:
-            raise SolverInterrupted([self.solution()]) from interrupt
+        if start is not None:
+            self.A = self.likelihood.feasible(start)
+        self.KA = self.product(self.A) if self.A.any() else np.zeros_like(self.A)
+        self.settle()
+        self.exact = bool(K.dtype == np.float64)
 
     def product(self, V: Vector) -> Vector:
         self.products += 1
-        return self.operator.product(V)
+        with np.errstate(over="ignore", invalid="ignore"):
+            KV = product(self.K, V)
+        if not np.isfinite(KV).all():
+            kernel, dtype = self.given.kernel, self.K.dtype
+            raise ValueError(f"{kernel} is not finite on these samples in {dtype}; scale the data first")
+        return KV
 
     @remembered
     def root(self) -> Vector:
-        return self.operator.root(self.likelihood.outputs)
+        """Z of which Z Z' is about K: its own factor, or what landmarks span."""
+        own = self.K.factor
+        if own is not None:
+            return np.asarray(own)
+        n, outputs = len(self.K), self.likelihood.outputs
+        if n * outputs > costs.NEWTON_ALL:
+            n = min(n, max(costs.NEWTON_FEWEST, costs.NEWTON_LANDMARKS // outputs))
+        return span(self.K, choose_evenly(len(self.K), n)).Z
 
     def settle(self) -> None:
         """The best bias, the residual and the certificate of the coefficients as they are."""
@@ -220,33 +142,31 @@ class Path:
         gap = abs(self.primal - dual)
         good = violation <= self.solver.tol
         self.certificate = Certificate(self.primal, dual, gap, violation, self.steps, good, convex=True)
-        if self.doubted is not None:
+        if not self.valid:
             self.witness = (
                 self.witness
-                or of_columns(self.doubted, self.A, self.KA)
-                or of_columns(self.doubted, self.r, self.Kr, RESIDUAL)
+                or of_columns(self.given, self.A, self.KA)
+                or of_columns(self.given, self.r, self.Kr, RESIDUAL)
             )
             self.certificate = refuted(self.certificate, self.witness)
 
     def solution(self) -> Solution:
-        """Where the solve is. If that is in float32, nothing is certified."""
-        exact = self.operator.bits == 64
-        return Solution(self.A, self.bias, self.certificate if exact else replace(UNKNOWN, iterations=self.steps))
+        """Where the solve is. If that is in float32, nothing is certified, and K A is not known."""
+        if not self.exact:
+            return Solution(self.A, self.bias, replace(UNKNOWN, iterations=self.steps))
+        return Solution(self.A, self.bias, self.certificate, f=self.KA)
 
     def walk(self) -> None:
         """Newton steps until the violation is small enough, or no step helps."""
         best, since = np.inf, 0
-        try:
-            while not (self.stopped or self.certificate.converged or self.steps == self.solver.max_iter):
-                if self.certificate.violation < 0.5 * best:
-                    best, since = self.certificate.violation, 0
-                since += 1
-                if since > PATIENCE:
-                    break
-                self.step()
-                self.stopped = self.report()
-        except KeyboardInterrupt as interrupt:
-            raise SolverInterrupted([self.solution()]) from interrupt
+        while not (self.stopped or self.certificate.converged or self.steps == self.solver.max_iter):
+            if self.certificate.violation < 0.5 * best:
+                best, since = self.certificate.violation, 0
+            since += 1
+            if since > PATIENCE:
+                break
+            self.step()
+            self.stopped = self.report()
 
     def step(self) -> None:
         """One Newton step, as long as the objective allows."""
@@ -302,18 +222,17 @@ class Path:
         """Tells whoever listens how far this has come; True asks to stop."""
         if self.solver.progress is None:
             return False
-        now, n, operator = self.certificate, len(self.likelihood), self.operator
+        now, n = self.certificate, len(self.likelihood)
+        kept, bits = (0 if self.K is self.given else n), 8 * self.K.dtype.itemsize
         seconds = time.perf_counter() - self.begun
-        seen = Progress(
-            0, self.steps, now.violation, now.gap, n, n, self.products * n, operator.kept, operator.bits, seconds
-        )
+        seen = Progress(0, self.steps, now.violation, now.gap, n, n, self.products * n, kept, bits, seconds)
         return bool(self.solver.progress(seen))
 
 
-def preconditioner(curvature: Curvature, L: Vector) -> Callable[[Vector], Vector]:
-    """(I + R'L L'R)^-1 by the formula of Sherman, Morrison and Woodbury."""
-    shape = curvature.P.shape[1], L.shape[1]
-    inner = curvature.between(L)
+def preconditioner(curvature: Curvature, Z: Vector) -> Callable[[Vector], Vector]:
+    """(I + R'Z Z'R)^-1 by the formula of Sherman, Morrison and Woodbury."""
+    shape = curvature.P.shape[1], Z.shape[1]
+    inner = curvature.between(Z)
     inner[np.arange(len(inner)), np.arange(len(inner))] += 1.0
     try:
         factorize(inner)
@@ -321,8 +240,8 @@ def preconditioner(curvature: Curvature, L: Vector) -> Callable[[Vector], Vector
         return lambda v: v
 
     def apply(v: Vector) -> Vector:
-        small = (L.T @ curvature.spread(v)).T.ravel()
+        small = (Z.T @ curvature.spread(v)).T.ravel()
         solved = cho_solve((inner.T, False), small, check_finite=False).reshape(shape)
-        return np.asarray(v - curvature.gather(L @ solved.T))
+        return np.asarray(v - curvature.gather(Z @ solved.T))
 
     return apply

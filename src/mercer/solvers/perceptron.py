@@ -14,23 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mercer import _native
-from mercer.gram import Gram
+from mercer import _native, costs
 from mercer.problem import Vector
 from mercer.samples import SparseVectors, Vectors
-
-Positions = NDArray[np.int64]
-
-#: A block of kernel values takes about this many bytes ...
-BLOCK_BYTES = 16 * 2**20
-#: ... and its examples are at least and at most so many.
-FEWEST, MOST = 64, 1024
+from mercer.solvers.operator import Operator, Positions
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class Classification:
     """What is to be learned: per row the number of its class, and its weight, by which steps are multiplied.
 
     Of two classes there is one output, positive for class 1; of more, one for each. Rows without weight are skipped.
@@ -51,29 +43,29 @@ class Lesson:
         return 1 if self.classes == 2 else self.classes
 
 
-class Weights:
+class PrimalLearner:
     """The functions w'x + b, as they learn: one row of ``weights`` per output, the bias last.
 
     >>> import numpy as np
     >>> X = Vectors(np.array([[2.0], [3.0], [-1.0]]))
-    >>> lesson, learner = Lesson(np.array([1, 1, 0]), np.ones(3), 2, 9.0), Weights(1, 1)
-    >>> [int(learner.learn(X, lesson, np.arange(3)).sum()) for _ in range(2)], learner.weights
+    >>> problem, learner = Classification(np.array([1, 1, 0]), np.ones(3), 2, 9.0), PrimalLearner(1, 1)
+    >>> [int(learner.learn(X, problem, np.arange(3)).sum()) for _ in range(2)], learner.weights
     ([2, 0], array([[3., 0.]]))
     """
 
     def __init__(self, outputs: int, columns: int) -> None:
         self.weights = np.zeros((outputs, columns + 1))
 
-    def learn(self, x: Vectors | SparseVectors, lesson: Lesson, order: Positions) -> Positions:
+    def learn(self, x: Vectors | SparseVectors, problem: Classification, order: Positions) -> Positions:
         """One pass over rows in this order; returns the mistakes of every output."""
-        mistakes = np.zeros(lesson.outputs, dtype=np.int64)
-        order = order[lesson.weight[order] > 0]
-        _native.perceptron_pass(x.rows(), order, lesson.label, lesson.weight, lesson.radius, self.weights, mistakes)
+        mistakes = np.zeros(problem.outputs, dtype=np.int64)
+        order = order[problem.weight[order] > 0]
+        _native.perceptron_pass(x.rows(), order, problem.label, problem.weight, problem.radius, self.weights, mistakes)
         return mistakes
 
 
 @dataclass(eq=False)
-class Support:
+class DualLearner:
     """The functions sum_i a_i k(x_i, x) + b, as they learn: coefficients of a pool of samples, one column per output.
 
     ``support`` numbers the samples whose coefficients are not all zero, the oldest first; if ``budget`` is not 0, there
@@ -82,10 +74,10 @@ class Support:
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
-    >>> lesson = Lesson(np.array([1, 1, 0]), np.ones(3), 2, 9.0)
-    >>> learner = Support.empty(3, 1)
-    >>> gram = Linear().gram([[2.0], [3.0], [-1.0]])
-    >>> [int(learner.learn(gram, lesson, np.arange(3)).sum()) for _ in range(2)], learner.coefficients.ravel()
+    >>> problem = Classification(np.array([1, 1, 0]), np.ones(3), 2, 9.0)
+    >>> learner = DualLearner.empty(3, 1)
+    >>> K = Linear().gram([[2.0], [3.0], [-1.0]])
+    >>> [int(learner.learn(K, problem, np.arange(3)).sum()) for _ in range(2)], learner.coefficients.ravel()
     ([2, 0], array([ 1.,  0., -1.]))
     """
 
@@ -98,18 +90,18 @@ class Support:
     budget: int = 0
 
     @classmethod
-    def empty(cls, pool: int, outputs: int, budget: int = 0) -> Support:
-        """The zero functions on a pool of so many samples."""
+    def empty(cls, pool: int, outputs: int, budget: int = 0) -> DualLearner:
+        """The zero functions on a pool of ``pool`` samples."""
         a, b = np.zeros((pool, outputs)), np.zeros(outputs)
         return cls(a, a.copy(), b, b.copy(), budget=budget)
 
-    def kept(self) -> Support:
+    def kept(self) -> DualLearner:
         """The same functions on a pool of their support alone."""
         some = self.support
         return replace(self, coefficients=self.coefficients[some], late=self.late[some], support=np.arange(len(some)))
 
-    def widened(self, samples: int) -> Support:
-        """The same functions on a pool of so many samples more."""
+    def widened(self, samples: int) -> DualLearner:
+        """The same functions on a pool that has ``samples`` more."""
         more = np.zeros((samples, len(self.bias)))
         return replace(
             self, coefficients=np.concatenate([self.coefficients, more]), late=np.concatenate([self.late, more])
@@ -120,34 +112,36 @@ class Support:
         time = max(self.clock, 1)
         return self.coefficients - self.late / time, self.bias - self.late_bias / time
 
-    def learn(self, gram: Gram, lesson: Lesson, order: Positions) -> Positions:
-        """One pass over samples of the pool, whose matrix is ``gram``, in this order; the mistakes of every output."""
-        mistakes = np.zeros(lesson.outputs, dtype=np.int64)
-        diagonal = gram.diag().astype(np.float64)
-        order = order[lesson.weight[order] > 0]
+    def learn(self, K: Operator, problem: Classification, order: Positions) -> Positions:
+        """One pass over samples of the pool, whose matrix is ``K``, in this order; the mistakes of every output."""
+        mistakes = np.zeros(problem.outputs, dtype=np.int64)
+        diagonal = K.diag().astype(np.float64)
+        order = order[problem.weight[order] > 0]
         start = 0
         while start < len(order):
-            height = BLOCK_BYTES // (gram.dtype.itemsize * (len(self.support) + MOST))
-            chunk = order[start : start + min(max(height, FEWEST), MOST)]
-            self._learn(gram, lesson, chunk, diagonal, mistakes)
+            height = costs.EXAMPLE_BYTES // (K.dtype.itemsize * (len(self.support) + costs.MOST_EXAMPLES))
+            chunk = order[start : start + min(max(height, costs.FEWEST_EXAMPLES), costs.MOST_EXAMPLES)]
+            self._learn(K, problem, chunk, diagonal, mistakes)
             start += len(chunk)
         return mistakes
 
-    def _learn(self, gram: Gram, lesson: Lesson, chunk: Positions, diagonal: Vector, mistakes: Positions) -> None:
+    def _learn(
+        self, K: Operator, problem: Classification, chunk: Positions, diagonal: Vector, mistakes: Positions
+    ) -> None:
         known = len(self.support)
         columns = np.concatenate([self.support, chunk])
         place = np.full(len(self.coefficients), -1)
         place[self.support] = np.arange(known)
         own = np.where(place[chunk] >= 0, place[chunk], known + np.arange(len(chunk)))
-        a, late = np.zeros((len(columns), lesson.outputs)), np.zeros((len(columns), lesson.outputs))
+        a, late = np.zeros((len(columns), problem.outputs)), np.zeros((len(columns), problem.outputs))
         a[:known], late[:known] = self.coefficients[self.support], self.late[self.support]
         _native.kernel_perceptron_pass(
-            np.ascontiguousarray(gram.block(chunk, columns)),
+            np.ascontiguousarray(K.block(chunk, columns)),
             own,
             diagonal[columns],
-            lesson.label[chunk],
-            lesson.weight[chunk],
-            lesson.radius,
+            problem.label[chunk],
+            problem.weight[chunk],
+            problem.radius,
             self.budget,
             self.clock,
             a,

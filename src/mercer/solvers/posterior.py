@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import blas
 
-from mercer.gram import Gram
 from mercer.problem import Vector
 from mercer.samples import Samples
-from mercer.solvers.cholesky import PANEL, System
+from mercer.solvers.cholesky import PANEL, InvertibleGram
 from mercer.solvers.lapack import COLUMNS, NotPositiveDefiniteError, invert
+from mercer.solvers.operator import Operator
 
 
 class Posterior:
@@ -31,11 +31,11 @@ class Posterior:
     array([2.])
     """
 
-    def __init__(self, gram: Gram, ridge: Vector, *, bias: bool = False) -> None:
-        self.gram = gram.exact
-        system = System(self.gram)
+    def __init__(self, K: Operator, ridge: Vector, *, bias: bool = False) -> None:
+        self.K = K.exact
+        system = InvertibleGram(self.K)
         try:
-            solve = system.factor(ridge)
+            solve = system.inverse(ridge)
         except NotPositiveDefiniteError as error:
             raise ValueError(
                 f"K + alpha is not positive definite ({error}), so it is no covariance: standard deviations and "
@@ -46,13 +46,13 @@ class Posterior:
 
     def variance(self, samples: Samples) -> Vector:
         """The variance of f at these samples, some of them at a time."""
-        kernel, samples = self.gram.kernel, samples.astype(np.float64)
-        pairs = kernel.bind(samples, self.gram.samples)
+        kernel, samples = self.K.kernel, samples.astype(np.float64)
+        pairs = kernel.bind(samples, self.K.samples)
         out = np.array(kernel.diag(samples))
         at_once = 2 * COLUMNS  # there is one triangle to solve with, not two
         for start in range(0, len(out), at_once):
             rows = slice(start, min(start + at_once, len(out)))
-            cross = pairs.block(rows, slice(0, len(self.gram)))
+            cross = pairs.block(rows, slice(0, len(self.K)))
             if self.ones is not None:
                 out[rows] += (1 - cross @ self.ones) ** 2 / self.ones.sum()
             cross *= self.units
@@ -61,7 +61,7 @@ class Posterior:
         return np.asarray(np.maximum(out, 0.0))
 
     def precision(self) -> Vector:
-        """The diagonal of G, or with a bias that of its block in the bordered inverse; see ``solvers/spectral.py``."""
+        """The diagonal of G, or with a bias that of its block in the bordered inverse, as in ``diagonalised.py``."""
         inverse = self.factor.copy()
         invert(inverse)
         out = np.zeros(len(inverse))

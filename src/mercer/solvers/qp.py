@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.gram import Gram
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers.certificate import Solution, certify
 from mercer.solvers.convexity import certified
+from mercer.solvers.operator import Operator
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,20 @@ class QP:
 
     def solve(
         self,
-        gram: Gram,
+        K: Operator,
         problems: Sequence[Problem],
         start: Sequence[Vector | None] | None = None,
         order: NDArray[np.int64] | None = None,
     ) -> list[Solution]:
         """One solution per problem, as ``SMO`` does; an interior-point method has no use for a start."""
-        own = gram.ordered(order).exact
-        K = own.to_dense()
-        return [self._solved(own, K, problem) for problem in problems]
+        own = K.ordered(order).exact
+        entries = own.to_dense()
+        return [self._solved(own, entries, problem) for problem in problems]
 
-    def _solved(self, gram: Gram, K: Array, problem: Problem) -> Solution:
+    def _solved(self, K: Operator, entries: Array, problem: Problem) -> Solution:
         (one,) = problem.columns()
         rows = np.arange(len(K)) if one.sample is None else one.sample
-        part = K[np.ix_(rows, rows)]
+        part = entries[np.ix_(rows, rows)]
         a, steps = minimum(part, one)
         if not np.isfinite(a).all():
             lowest = float(np.linalg.eigvalsh(part)[0])
@@ -58,7 +58,7 @@ class QP:
                 "so, and solver='smo' takes it as it is"
             )
         f = part @ a
-        return certified(certify(one, a, f, steps, self.tol), gram, one, f)
+        return certified(certify(one, a, f, steps, self.tol), K, one, f)
 
 
 def minimum(K: Array, problem: Problem) -> tuple[Vector, int]:

@@ -20,7 +20,7 @@ from mercer import _native
 from mercer.errors import MercerError
 from mercer.gram import Gram
 from mercer.problem import Problem, Vector
-from mercer.solvers.certificate import UNKNOWN, Certificate, Solution, Task, Witness
+from mercer.solvers.certificate import UNKNOWN, Certificate, CoreProblem, Solution, Witness
 from mercer.solvers.convexity import judged
 
 Positions = NDArray[np.int64]
@@ -144,12 +144,12 @@ class SMO:
         return solutions
 
 
-def task_of(problem: Problem, start: Vector | None) -> Task:
+def task_of(problem: Problem, start: Vector | None) -> CoreProblem:
     """A problem ready for the core, which begins at zero, or where it is told, or as near as is feasible."""
     if problem.total is None:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
     (one,) = problem.columns()
-    return Task(one, start)
+    return CoreProblem(one, start)
 
 
 def contradicted(
@@ -172,7 +172,7 @@ def contradicted(
     )
 
 
-def solution_of(task: Task, tol: float, gram: Gram, problem: Problem, order: Positions | None) -> Solution:
+def solution_of(task: CoreProblem, tol: float, gram: Gram, problem: Problem, order: Positions | None) -> Solution:
     """What the core has found, which is certified even if it was interrupted."""
     native = task.native
     if not native.begun:  # interrupted before K a was known

@@ -17,9 +17,9 @@ from mercer.validity.spectrum import Float, evaluated
 from mercer.validity.target import SIGNIFICANCE, Target
 
 MOST_BINS = 8
-#: The other columns are shuffled so often, among so many samples: no more kernel values than the report itself takes.
+#: How often the other columns are shuffled, and among how many samples: no more values than the report itself takes.
 SHUFFLES, SHUFFLED = 19, 450
-#: An alignment so many standard deviations above that with shuffled columns is no chance.
+#: The standard deviations by which an alignment above that with shuffled columns is no chance.
 DEVIATIONS = 3.0
 
 

@@ -19,7 +19,7 @@ from mercer.validity.spectrum import Float, unit
 MOST_CLASSES = 20
 #: What is at most as probable as this is not taken for chance.
 SIGNIFICANCE = 0.01
-#: The p-value of an alignment is from so many random orders of the target, in so many of its dimensions.
+#: The random orders of the target from which the p-value of an alignment is found, in at most this many dimensions.
 ORDERS, DIRECTIONS = 199, 20
 
 

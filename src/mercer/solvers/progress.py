@@ -1,11 +1,11 @@
-"""The few long stages of a closed form, whose names are told as they begin: it has no passes to count."""
+"""What a closed form tells of how far it has come: the names of its few long stages, as it has no passes to count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 #: What is told the name of a stage before it begins.
-Begin = Callable[[str], None]
+OnStage = Callable[[str], None]
 
 
 def silent(stage: str) -> None:

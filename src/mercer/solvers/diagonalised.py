@@ -18,52 +18,48 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram import Gram
 from mercer.problem import Vector
+from mercer.samples.base import Array
 from mercer.solvers import convexity
 from mercer.solvers.certificate import Witness
-from mercer.solvers.cholesky import PANEL, System, rounding
+from mercer.solvers.cholesky import PANEL, InvertibleGram, rounding
 from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh
-from mercer.solvers.stages import Begin, silent
+from mercer.solvers.operator import Operator, View
+from mercer.solvers.progress import OnStage, silent
 
 
-@dataclass(frozen=True, eq=False)
-class Spectral:
-    """W^1/2 K W^1/2 = U diag(values) U', in float64, with values ascending and U = ``vectors``.
+class DiagonalisedGram(View):
+    """K by W^1/2 K W^1/2 = U diag(values) U', in float64, with values ascending and U = ``vectors``.
 
     Eigenvalues of a PSD kernel that cannot be told from zero are zero.
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
-    >>> spectrum = Spectral.of(Linear().gram(np.diag([1.0, 2.0])), np.ones(2))
-    >>> spectrum.values.round(12)
+    >>> K = DiagonalisedGram(Linear().gram(np.diag([1.0, 2.0])), np.ones(2))
+    >>> K.values.round(12)
     array([1., 4.])
-    >>> next(spectrum.path(np.array([[1.0], [2.0]]), np.array([1.0]))).residuals[0].ravel().round(12)
+    >>> next(K.leave_one_out(np.array([[1.0], [2.0]]), np.array([1.0]))).residuals[0].ravel().round(12)
     array([1., 2.])
     """
 
-    gram: Gram
-    root: Vector
-    values: Vector
-    vectors: Vector
-
-    @classmethod
-    def of(cls, gram: Gram, weight: Vector, begin: Begin = silent) -> Spectral:
-        gram.exact.check_finite()
-        begin(f"matrix of {len(gram)} samples in float64")
-        K = gram.exact.to_dense()
-        root = np.sqrt(weight)
-        if (weight != 1).any():
-            K *= root[:, None]
-            K *= root
-        begin(f"eigenvectors of {len(gram)} rows")
-        values, vectors = eigh(K)
-        if gram.kernel.validity == "psd":
+    def __init__(self, given: Operator, weight: Vector | None = None, begin: OnStage = silent) -> None:
+        super().__init__(given)
+        exact = given.exact
+        exact.check_finite()
+        begin(f"matrix of {len(given)} samples in float64")
+        K = exact.to_dense()
+        self.root = np.ones(len(K)) if weight is None else np.sqrt(weight)
+        if (self.root != 1).any():
+            K *= self.root[:, None]
+            K *= self.root
+        begin(f"eigenvectors of {len(given)} rows")
+        values, self.vectors = eigh(K)
+        if given.kernel.validity == "psd":
             cut = len(K) * float(np.finfo(np.float64).eps) * float(np.abs(values).max())
             values = np.where(values > cut, values, 0.0)
-        return cls(gram, root, values, vectors)
+        self.values: Vector = values
 
-    def path(self, y: Vector, alphas: Vector, *, bias: bool = False) -> Iterator[Path]:
+    def leave_one_out(self, y: Vector, alphas: Vector, *, bias: bool = False) -> Iterator[LeftOut]:
         """Leave-one-out residuals of all alphas, some alphas at a time, for targets y of shape (samples, targets).
 
         Where K + alpha / W is not positive definite, they are infinite.
@@ -87,7 +83,7 @@ class Spectral:
                 precision -= column**2 / total
                 a -= column[:, :, None] * (a.sum(axis=0) / total[:, None])
             residuals = np.where(definite[:, None, None], np.moveaxis(a / precision[:, :, None], 1, 0), np.inf)
-            yield Path(some, residuals)
+            yield LeftOut(some, residuals)
 
     def _diagonal(self, inverse: Vector) -> Vector:
         """The diagonal of G for every column of inverse eigenvalues."""
@@ -98,13 +94,13 @@ class Spectral:
         out *= (self.root**2)[:, None]
         return out
 
-    # -- what Cholesky's refinement asks of a system ----------------------------------------------------------
+    # -- what Cholesky asks for ------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.values.dtype
+        return np.dtype(np.float64)
 
-    def factor(self, ridge: Vector) -> Callable[[Vector], Vector]:
+    def inverse(self, ridge: Vector) -> Callable[[Vector], Vector]:
         """A function that solves (K + diag(ridge)) x = b; ridge is alpha / W."""
         alpha = float(np.mean(ridge * self.root**2))
         shifted = self.values + alpha
@@ -117,26 +113,26 @@ class Spectral:
 
         return solve
 
-    def product(self, a: Vector) -> Vector:
-        return np.asarray(self.gram.exact @ a)
+    def __matmul__(self, a: Any) -> Array:
+        return np.asarray(self.inner.exact @ a)
 
     @property
     def witness(self) -> Witness | None:
         """The smallest eigenvalue, if it is below zero by more than rounding."""
         lowest, largest = float(self.values[0]), float(np.abs(self.values).max())
         matrix = "K" if (self.root == 1).all() else "the matrix of root(w_i w_j) K_ij, of the weights w,"
-        noise = len(self.values) * convexity.rounding(self.gram) * largest
+        noise = len(self.values) * convexity.rounding(self.inner) * largest
         return convexity.along(lowest, noise, f"{matrix} has the eigenvalue {{}}")
 
     def rounding(self, a: Vector) -> float:
-        return rounding(self.gram.diag(), a)
+        return rounding(self.inner.diag(), a)
 
     def least_squares(self, ridge: Vector, q: Vector, total: float | None) -> tuple[Vector, Witness | None]:
-        return System(self.gram.exact).least_squares(ridge, q, total)
+        return InvertibleGram(self.inner.exact).least_squares(ridge, q, total)
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class LeftOut:
     """For each alpha the leave-one-out residuals y_i - f_-i(x_i), of shape (alphas, samples, targets)."""
 
     alphas: Vector
