@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -9,13 +10,22 @@ import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
+from mercer.machines.fit import fit_of, view
 from mercer.machines.support import SupportMachine
-from mercer.machines.training import Training
+from mercer.machines.support_fit import SupportFit
+from mercer.machines.training import Combined, Targets, Training
 from mercer.problem import Problem, Vector, one_class
 from mercer.samples.base import Array
 from mercer.solvers import Solution
 
 INSIDE, OUTSIDE = np.intp(1), np.intp(-1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoveltyFit(SupportFit):
+    """A function of which a sample is inside where its score is more than the offset."""
+
+    offset: Vector
 
 
 class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
@@ -99,32 +109,34 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
         self.warm_start = warm_start
         self.solver = solver
 
+    _keeps: ClassVar[type[SupportFit]] = NoveltyFit
+    offset_ = view()
+
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fits the machine to samples X; y is not used."""
-        return self._fit(X, None, sample_weight)
+        return self._fitted_to(X, None, sample_weight)
 
-    def _targets(self, y: Any, samples: int) -> Array:
-        return np.zeros(samples)
+    def _targets(self, y: Any, samples: int) -> Targets:
+        return Targets(np.zeros(samples))
 
     def _problems(self, training: Training) -> list[Problem]:
         return [one_class(training.weight, self.nu)]
 
-    def _combined(
-        self, training: Training, problems: list[Problem], solutions: list[Solution]
-    ) -> tuple[Vector, Vector]:
-        coefficients, bias = super()._combined(training, problems, solutions)
-        self.offset_ = -bias
-        return coefficients, bias
+    def _combined(self, training: Training, problems: list[Problem], solutions: list[Solution]) -> Combined:
+        combined = super()._combined(training, problems, solutions)
+        combined.facts["offset"] = -combined.bias
+        return combined
 
     def decision_function(self, X: Any) -> Array:
-        """f: positive for inliers, negative for outliers."""
-        return self._value(X)
+        """Positive for inliers, negative for outliers."""
+        return self._value(fit_of(self), X)
 
     def score_samples(self, X: Any) -> Array:
-        """f + rho: the sum of kernel values alone."""
-        return np.asarray(self.decision_function(X) + self.offset_)
+        """``decision_function`` plus ``offset_``: of the one-class machine, the sum of kernel values alone."""
+        fit = fit_of(self)
+        return np.asarray(self._value(fit, X) + fit.offset)
 
     def predict(self, X: Any) -> Array:
         """1 for inliers, -1 for outliers."""
-        return np.where(self._value(X) > 0, INSIDE, OUTSIDE)
+        return np.where(self._value(fit_of(self), X) > 0, INSIDE, OUTSIDE)
