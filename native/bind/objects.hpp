@@ -17,7 +17,7 @@
 
 namespace mercer::python {
 
-template <class View> struct Objects {
+template <class View> struct Owned {
     View view;
     nanobind::object owner;
 };
@@ -38,7 +38,7 @@ void bind_comparison(nanobind::module_& m, const char* name,
                      const Names&... names) {
     m.def(
         name,
-        [compare](const Objects<View>& x, const Objects<View>& z, Parameters... parameters) {
+        [compare](const Owned<View>& x, const Owned<View>& z, Parameters... parameters) {
             std::unique_ptr<ObjectPairs<T>> pairs;
             {
                 nanobind::gil_scoped_release release;

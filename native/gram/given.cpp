@@ -1,5 +1,6 @@
 // Matrices whose entries are had one by one: those that exist, read where they lie, and those of pairs that cannot be
 // bound anew for some of the samples.
+#include "costs.hpp"
 #include "gram/gram.hpp"
 #include "threads/pool.hpp"
 
@@ -87,7 +88,7 @@ template <class T, class S> class GivenGram final : public Gram<T> {
     }
     std::size_t bytes() const override { return 0; }
     std::size_t bytes_each() const override { return 0; }
-    double cost() const override { return 0.3; }
+    double cost() const override { return costs::kStored; }
     double error() const override { return error_; }
 
   private:

@@ -23,7 +23,7 @@ from mercer.kernels.base import FeaturesError
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.leaf import integer
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.strings import MOST_COLUMNS, Counts, Spectrum, StringPairs, WordKernel
+from mercer.kernels.strings import MOST_COLUMNS, Spectrum, StringPairs, WordCounts, WordKernel
 from mercer.samples import Samples, Sequences, as_sequences
 from mercer.samples.base import Array
 
@@ -210,7 +210,7 @@ class GappedKmer(DifferenceKernel):
     def possible(self, letters: int) -> int:
         return int(comb(self.l, self.k) * letters**self.k)
 
-    def listed(self, x: Sequences, like: Sequences) -> Counts:
+    def listed(self, x: Sequences, like: Sequences) -> WordCounts:
         code, letters = numbering(self.alphabet, like)
         if self.possible(letters) > MOST_NUMBERS:
             raise FeaturesError(
@@ -243,7 +243,7 @@ class GappedKmer(DifferenceKernel):
         shape = len(x), max(1, self.possible(letters))
         found = sp.csr_array((np.ones(numbers.size, dtype=x.dtype), numbers, starts), shape=shape)
         found.sum_duplicates()
-        return Counts(found.indices, found.data, found.indptr, letters)
+        return WordCounts(found.indices, found.data, found.indptr, letters)
 
     def every_name(self, letters: list[str]) -> list[str]:
         return self.gapped(range(self.possible(len(letters))), letters)
