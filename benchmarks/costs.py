@@ -1,6 +1,5 @@
 """Measures the models of costs, ``mercer.costs`` and ``native/costs.hpp``: run it to know whether they still hold.
 
-
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.costs
 
 Times are those of the processor, of one thread, the best of three.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mercer.machines import (
         LMS,
         SVC,
+        SVDD,
         SVR,
         BasisRidge,
         KernelFeatures,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LMS",
     "SVC",
+    "SVDD",
     "SVR",
     "BasisRidge",
     "Expansion",

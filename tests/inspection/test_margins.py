@@ -87,7 +87,7 @@ def test_of_equal_coefficients_those_with_the_largest_slack_are_the_hardest(name
         data = similar(OVERLAPPING, OVERLAPPING)
         machine.kernel = "precomputed"
     machine.fit(data, labels, **({} if weight is None else {"sample_weight": weight}))
-    values = machine.expansion_(machine._seen(data)).reshape(len(data), -1)
+    values = machine.expansion_(machine._new_samples(data)).reshape(len(data), -1)
     seen = margins(machine, data, labels)
     for c in range(values.shape[1]):
         expected = naive_order(machine, values, c)

@@ -142,7 +142,7 @@ def test_machines_predict_through_it():
     y = rng.integers(0, 4, 5000) + 4 * (Z[:, 0] > 0.1)
     machine = SVC(kernel=Intersection(), C=10).fit(Z, y)
     values = machine.decision_function(X)
-    assert next(iter(machine._expansion._forms.values())) is not None
+    assert next(iter(machine._fit.expansion._forms.values())) is not None
     wide = machine.expansion_
     K = Intersection()(X, Z[machine.support_])
     votes = SVC(kernel=Intersection(), C=10, decision_function_shape="ovo").fit(Z, y).decision_function(X)

@@ -183,7 +183,7 @@ def test_probabilities_are_reproducible_and_like_scikit_learns(cls, classes):
     assert np.abs(p - peer.predict_proba(rows)).mean() < 0.05
     with pytest.warns(FutureWarning, match="probA_"):
         assert machine.probA_.shape == peer._probA.shape
-    assert (machine._probA < 0).all()
+    assert (machine._fit.probA < 0).all()
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     machine.fit(rows, target)
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from mercer import (
     SVC,
+    SVDD,
     SVR,
     KernelFeatures,
     KernelLMS,
@@ -108,7 +109,7 @@ KINDS = {
 }
 CLASSIFIERS = [SVC, NuSVC, KernelLogistic, KernelPerceptron, KernelNeighborsClassifier]
 REGRESSORS = [SVR, NuSVR, KernelRidge, KernelRidgeCV, KernelLMS, KernelNeighborsRegressor]
-OTHERS = [OneClassSVM, KernelPCA, KernelSVD]
+OTHERS = [OneClassSVM, SVDD, KernelPCA, KernelSVD]
 MADE = {
     SVC: lambda k: SVC(kernel=k, C=10),
     NuSVC: lambda k: NuSVC(kernel=k, nu=0.75),
@@ -117,6 +118,7 @@ MADE = {
     KernelRidge: lambda k: KernelRidge(0.1, kernel=k, fit_intercept=True),
     KernelLMS: lambda k: KernelLMS(k, alpha=0.1),
     OneClassSVM: lambda k: OneClassSVM(kernel=k, nu=0.3),
+    SVDD: lambda k: SVDD(C=0.2, kernel=k),
 }
 METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "transform", "kneighbors")
 

@@ -10,6 +10,7 @@ import mercer
 from mercer import (
     LMS,
     SVC,
+    SVDD,
     SVR,
     BasisRidge,
     KernelLMS,
@@ -45,7 +46,7 @@ def endless(*blocks):
 ENDLESS = Custom(endless)
 #: Within the kernel or the basis, at the first number that is asked for.
 SILENT = [
-    *(made(kernel=ENDLESS) for made in (SVC, SVR, NuSVC, NuSVR, OneClassSVM)),
+    *(made(kernel=ENDLESS) for made in (SVC, SVR, NuSVC, NuSVR, OneClassSVM, SVDD)),
     *(made(kernel=ENDLESS) for made in (KernelRidge, KernelRidgeCV, KernelLogistic, KernelLMS, KernelPerceptron)),
     *(KernelLogistic(kernel=ENDLESS, max_basis=5), KernelLMS(ENDLESS, batch_size=50)),
     *(KernelPCA(kernel=ENDLESS), KernelPCA(2, kernel=ENDLESS), KernelSVD(kernel=ENDLESS), KernelSVD(2, kernel=ENDLESS)),

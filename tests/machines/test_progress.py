@@ -14,6 +14,7 @@ import mercer
 from mercer import (
     LMS,
     SVC,
+    SVDD,
     SVR,
     BasisRidge,
     KernelLMS,
@@ -52,6 +53,7 @@ COUNTED = [
     SVR(),
     NuSVR(),
     OneClassSVM(),
+    SVDD(),
     LinearSVC(),
     LinearSVR(),
     KernelLogistic(),
@@ -67,6 +69,7 @@ LATER = {"KernelFeatures", "KernelNeighborsClassifier", "KernelNeighborsRegresso
 def fitted(machine):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "y is -1 for known outliers")
         return machine.fit(X, y)
 
 

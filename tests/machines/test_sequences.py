@@ -72,7 +72,7 @@ def test_the_model_is_that_of_the_matrix():
     of_strings, of_matrix = SVC(C=2, kernel=k).fit(X, Y), SVC(C=2, kernel="precomputed").fit(K, Y)
     for one, other in zip(of_strings.certificate_, of_matrix.certificate_, strict=True):
         assert abs(one.primal - other.primal) < 1e-3 * max(1, abs(other.primal))
-    np.testing.assert_allclose(of_strings._values(X), of_matrix._values(K), atol=1e-2)
+    np.testing.assert_allclose(of_strings._values(of_strings._fit, X), of_matrix._values(of_matrix._fit, K), atol=1e-2)
 
 
 def test_dear_matrices_are_kept_whole_or_not(monkeypatch):
@@ -81,7 +81,7 @@ def test_dear_matrices_are_kept_whole_or_not(monkeypatch):
     monkeypatch.setattr(Gram, "to_dense", lambda gram: pytest.fail("the matrix is beyond cache_size"))
     small = 8 * len(X) ** 2 / 2**20  # the matrix, and nothing else
     by_rows = SVC(kernel=k, tol=1e-6, cache_size=small).fit(X, Y)
-    np.testing.assert_allclose(by_rows._values(X), whole._values(X), atol=1e-5)
+    np.testing.assert_allclose(by_rows._values(by_rows._fit, X), whole._values(whole._fit, X), atol=1e-5)
 
 
 def test_tools_of_scikit_learn():

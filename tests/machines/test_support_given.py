@@ -56,7 +56,7 @@ def test_probabilities_need_few_rows(monkeypatch):
     X = np.random.default_rng(0).standard_normal((1200, 3))
     K, y = Gaussian(1.0)(X), X[:, 0] > X[:, 1] ** 2
     expected = SVC(kernel="precomputed", probability=True, random_state=0).fit(K, y).predict_proba(K)
-    monkeypatch.setattr("mercer.machines.classes.HELD_BYTES", 2**20)
+    monkeypatch.setattr("mercer.machines.support_classifier.HELD_BYTES", 2**20)
     tracemalloc.start()
     machine = SVC(kernel="precomputed", probability=True, random_state=0).fit(K, y)
     peak = tracemalloc.get_traced_memory()[1]

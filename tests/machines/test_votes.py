@@ -50,7 +50,7 @@ def summed(machine, samples):
     scores = np.zeros((samples.shape[0] if hasattr(samples, "shape") else len(samples), k))
     f = machine.expansion_
     norms = f.norm()
-    x = machine._seen(samples)
+    x = machine._new_samples(samples)
     for p, (i, j) in enumerate(combinations(range(k), 2)):
         alone = Expansion(f.kernel, f.samples, f.coefficients[:, p], f.bias[p])
         distance = alone(x) / norms[p]
@@ -165,7 +165,7 @@ def test_a_pair_that_nothing_tells_apart_has_no_say(kernel, C, sizes, shift):
     machine = SVC(C=C, kernel=kernel, gamma=1.0, votes="distance").fit(data, labels)
     scores = machine.decision_function(data)
     norms = machine.expansion_.norm()
-    f = machine.expansion_(machine._seen(data))
+    f = machine.expansion_(machine._new_samples(data))
     expected = f[:, :2] / norms[:2]
     np.testing.assert_allclose(scores[:, 0], expected.sum(axis=1), rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(scores[:, 1:], -expected, rtol=1e-6, atol=1e-9)
@@ -182,7 +182,7 @@ def test_where_no_pair_has_a_hyperplane_the_most_frequent_class_wins(sizes):
 
 def of_values(machine, samples):
     """The sums of f itself."""
-    f, k = machine.expansion_(machine._seen(samples)), len(machine.classes_)
+    f, k = machine.expansion_(machine._new_samples(samples)), len(machine.classes_)
     scores = np.zeros((len(f), k))
     for p, (i, j) in enumerate(combinations(range(k), 2)):
         scores[:, i] += f[:, p]
@@ -214,7 +214,7 @@ def test_an_interrupt_before_lengths_are_known_leaves_values_to_sum(kernel):
 
     with mock.patch.object(SMO, "solve", interrupted), pytest.raises(KeyboardInterrupt):
         machine.fit(data, y)
-    assert math.isnan(machine._norms[1])
+    assert math.isnan(machine._fit.lengths[1])
     np.testing.assert_allclose(machine.decision_function(data), of_values(machine, data), rtol=1e-9)
     assert machine.fit(data, y).score(data, y) > 0.95
     np.testing.assert_allclose(machine.decision_function(data), summed(machine, data), rtol=1e-8)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from mercer import (
     LMS,
     SVC,
+    SVDD,
     SVR,
     KernelFeatures,
     KernelLMS,
@@ -109,6 +110,7 @@ MACHINES = [
     SVR(),
     NuSVR(),
     OneClassSVM(),
+    SVDD(),
     KernelRidge(alpha=0.1),
     KernelRidge(alpha=0.1, fit_intercept=True),
     KernelRidgeCV(),

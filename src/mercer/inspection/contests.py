@@ -47,7 +47,7 @@ def contests_of(model: Any) -> tuple[Contest, ...]:
     classes = model.classes_.tolist()
     if len(classes) == 2:
         return (Contest(classes[1], classes[0]),)
-    if getattr(model, "_by_pairs", False):
+    if getattr(getattr(model, "_fit", None), "by_pairs", False):
         return tuple(Contest(i, j) for i, j in combinations(classes, 2))
     return tuple(Contest(c) for c in classes)
 

@@ -160,8 +160,8 @@ def _values(model: Any, X: Any) -> tuple[Vector, Vector]:
     if not hasattr(model, "expansion_"):
         raise TypeError(f"{type(model).__name__} has no expansion_, so it has no hyperplane to measure")
     f = model.expansion_
-    of = getattr(model, "_values", f)  # support vector machines have a door of their own, for a user's function
-    return columns(of(X)), np.atleast_1d(f.norm())
+    door = getattr(model, "_values", None)  # support vector machines have one of their own, for a user's function
+    return columns(f(X) if door is None else door(model._fit, X)), np.atleast_1d(f.norm())
 
 
 def _difficulty(model: Any, X: Any, slack: Vector) -> tuple[Array, Vector, Vector]:
@@ -183,8 +183,8 @@ def _values_of_support(model: Any, X: Any, shape: tuple[int, ...]) -> Vector:
     f = model.expansion_
     samples = f.samples.take(np.arange(shape[0]))
     if isinstance(samples, Similarities) and not samples.acquainted:
-        fitted = getattr(model, "_X_fit", None)  # by a user's function, which computes the matrix again
-        others = model._seen(X if fitted is None else fitted)
+        function = getattr(model._fit, "function", None)  # by a user's function, which computes the matrix again
+        others = model._new_samples(X if function is None else function.data)
         if len(others) != model.shape_fit_[0] or others.new or not others.symmetric:
             return np.zeros(shape)
         samples = others.take(np.asarray(model.support_))

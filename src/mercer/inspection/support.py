@@ -266,7 +266,7 @@ def _judged_with_bounds(model: Any, twice: float | None, p: int, own: Array, g: 
 
 
 def _training(model: Any, X: Any) -> tuple[Samples, Array]:
-    others = model._seen(X)
+    others = model._new_samples(X)
     if len(others) != _size(model):
         raise ValueError(f"X must be the {_size(model)} training samples but has {len(others)}")
     return others, np.arange(len(others))
@@ -289,7 +289,7 @@ def _limits(
     elif labels is not None:
         squared, _ = g.energy()
         bound = unit = float(np.sqrt(max(-squared / (2 * certificate.dual), 0.0))) if certificate.dual else 0.0
-    bound = bound * model._support_weight[own]
+    bound = bound * model._fit.support_weight[own]
     at = np.isclose(np.abs(a), bound, rtol=AT_BOUND, atol=0.0)
     if slack is not None:
         at |= (slack > max(1e-6, 2 * certificate.violation) * unit) & np.isfinite(bound)

@@ -2,7 +2,7 @@
 
 from mercer.machines.basis import BasisRidge
 from mercer.machines.classify import SVC, NuSVC
-from mercer.machines.decompose import KernelPCA
+from mercer.machines.components import KernelPCA
 from mercer.machines.features import KernelFeatures
 from mercer.machines.linear import LinearSVC, LinearSVR
 from mercer.machines.lms import LMS, KernelLMS
@@ -15,10 +15,12 @@ from mercer.machines.regress import SVR, NuSVR
 from mercer.machines.ridge import KernelRidge
 from mercer.machines.ridge_cv import KernelRidgeCV
 from mercer.machines.singular import KernelSVD
+from mercer.machines.svdd import SVDD
 
 __all__ = [
     "LMS",
     "SVC",
+    "SVDD",
     "SVR",
     "BasisRidge",
     "KernelFeatures",

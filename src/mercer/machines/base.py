@@ -21,12 +21,11 @@ from mercer.heartbeat import said
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.kernels.base import instance
 from mercer.kernels.pairs import chunks
-from mercer.machines.refit import Refittable
+from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.problem import Vector
 from mercer.samples import Samples, as_samples
 from mercer.samples.door import in_memory
 from mercer.samples.kinds import refuse_objects, taken_apart
-from mercer.samples.nested import portable
 from mercer.solvers.certificate import Witness
 from mercer.solvers.convexity import first_refuted
 
@@ -38,7 +37,7 @@ JUDGED = 500
 PLAIN = {bool, int, float, str, type(None)}
 
 
-class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
+class KernelMachine(Fitted, BaseEstimator):  # type: ignore[misc]
     """An estimator with a ``kernel`` parameter: a name, a function, or a Kernel.
 
     Kernels are immutable, yet ``set_params(kernel__sigma=2.0)`` works: the machine rebuilds its kernel. Parts of a sum
@@ -55,7 +54,7 @@ class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
     """
 
     kernel: Any
-    kernel_: Kernel
+    kernel_ = view()
 
     @classmethod
     @cache  # the signature of a class stays as it is, and to read it takes a tenth of a small fit
@@ -94,9 +93,6 @@ class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
             self.kernel = with_parameter(self.kernel, name.removeprefix("kernel__"), value)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: _portable(value) for name, value in super().__getstate__().items()}
-
     def _chosen_kernel(self, columns: int) -> Kernel:
         """The kernel that the parameters name."""
         return named_kernel(self.kernel, columns=columns)
@@ -104,23 +100,29 @@ class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
     def _precomputed(self) -> bool:
         return holds_precomputed(self.kernel) if isinstance(self.kernel, Kernel) else self.kernel == "precomputed"
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
+    def _admitted(self, X: Any) -> tuple[Any, InputFeatures]:
+        """X of a fit after the checks, and what is known of its columns now."""
+        features = InputFeatures(self)
+        return self._checked(X, features), features
+
+    def _checked(self, X: Any, features: InputFeatures) -> Any:
         """X after scikit-learn's checks, for ``kernel.samples``; as samples if a Kernel's own door has opened to it.
 
         A Kernel may take more than numbers, so that of scikit-learn's checks only those of the columns apply.
         """
+        reset = not features.known
         if isinstance(self.kernel, Kernel) and not self._precomputed():
             samples = self.kernel.samples(X)
             if samples.width is not None:  # sequences and the like have no columns to check
-                validate_data(self, X, reset=reset, skip_check_array=True)
+                validate_data(features, X, reset=reset, skip_check_array=True)
             return samples
-        plain = self._plain(X, reset)
+        plain = plain_of(X, features)
         if plain is None:
             X = in_memory(X)
             if isinstance(X, list) and X and taken_apart(X[0]):
                 refuse_objects(X, TypeError())
             try:
-                return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
+                return validate_data(features, X, reset=reset, accept_sparse="csr", dtype=["float64", "float32"])
             except OverflowError:
                 as_samples(X)  # which names the column
                 raise
@@ -129,32 +131,37 @@ class KernelMachine(Refittable, BaseEstimator):  # type: ignore[misc]
                 if isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
                     as_samples(X).dense()  # which names the column
                 raise
-        self.n_features_in_ = plain.shape[1]
+        if reset:
+            features.n_features_in_ = plain.shape[1]
         return plain
 
-    def _seen(self, X: Any) -> Samples:
+    def _new_samples(self, X: Any, fit: Any = None) -> Samples:
         """New data as samples of the fitted kernel."""
-        return self.kernel_.samples(self._validated(X, reset=False))
-
-    def _plain(self, X: Any, reset: bool) -> Any:
-        """X as an array of which scikit-learn's checks, 0.1 ms long and more, would ask only what our door asks, too.
-
-        None if they would ask more. Of a frame that is its values, if it has the names of the one the machine knows.
-        """
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            X = None if reset else values_of(X, names.tolist())
-        if not (type(X) is np.ndarray or (sp.issparse(X) and X.format == "csr")):
-            return None
-        if X.ndim != 2 or X.dtype not in FLOATS or not all(X.shape):
-            return None
-        return X if reset or X.shape[1] == self.n_features_in_ else None
+        fit = fit_of(self) if fit is None else fit
+        samples: Samples = fit.kernel.samples(self._checked(X, InputFeatures(self, fit)))
+        return samples
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def plain_of(X: Any, features: InputFeatures) -> Any:
+    """X as an array of which scikit-learn's checks, 0.1 ms long and more, would ask only what our door asks, too.
+
+    None if they would ask more. Of a frame that is its values, if it has the names of the one the machine knows.
+    """
+    known = features.__dict__
+    names = known.get("feature_names_in_")
+    if names is not None:
+        X = values_of(X, names.tolist())
+    if not (type(X) is np.ndarray or (sp.issparse(X) and X.format == "csr")):
+        return None
+    if X.ndim != 2 or X.dtype not in FLOATS or not all(X.shape):
+        return None
+    return X if not features.known or X.shape[1] == known.get("n_features_in_") else None
 
 
 def values_of(X: Any, names: list[str]) -> Any:
@@ -172,28 +179,6 @@ def values_of(X: Any, names: list[str]) -> Any:
         return X.to_numpy()
     plain = all(type(dtype).__module__ == "numpy.dtypes" and dtype.kind in "iufb" for dtype in dtypes)
     return X.to_numpy(dtype=np.float64) if plain else None
-
-
-def _portable(value: Any) -> Any:
-    """The same, in a form that pickle can write: objects in it may be deep trees.
-
-    A frame which polars cannot pickle, with a column of objects, becomes its columns.
-    """
-    frame = nw.from_native(value, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return portable(value)
-    if nw.Object not in frame.schema.values():
-        return value
-    if frame.implementation.is_polars():
-        return {name: portable(column) for name, column in frame.to_dict(as_series=False).items()}
-    if frame.implementation.is_pandas():
-        columns = [column.to_numpy() for _, column in value.items()]
-        packed = {i: portable(column) for i, column in enumerate(columns) if column.dtype == object}
-        if any(packed[i] is not columns[i] for i in packed):
-            value = value.copy()
-            for i, column in packed.items():
-                value.isetitem(i, column)
-    return value
 
 
 def tell(machine: Any, context: Any, task: str, text: str, metadata: dict[str, Any]) -> bool:
@@ -219,38 +204,38 @@ def watch(machine: Any, context: Any, line: Callable[[Any], str]) -> Callable[[A
     return report
 
 
-def warn_of_kernel(machine: Any, X: Any, y: Any = None) -> None:
-    """Says that the kernel of a fitted machine is not positive semi-definite, if its certificate has a witness.
+def warn_of_kernel(machine: Any, fit: Any, X: Any, y: Any = None) -> None:
+    """Says that the kernel of a fit is not positive semi-definite, if its certificate has a witness.
 
     With the targets y it says, too, how good the machine is on its own samples, as nothing is proven of it.
     """
-    found = machine.certificate_
+    found = fit.certificate
     certificate = first_refuted(found if isinstance(found, tuple) else (found,))
     if certificate is None:
         return
-    reached = "" if y is None else f" {how_good(machine, X, y)}"
+    reached = "" if y is None else f" {how_good(machine, fit, X, y)}"
     warn_indefinite(
-        machine,
+        fit.kernel,
         certificate.witness,
         "The problem is not convex: what was found need not be the optimum (violation of the KKT conditions "
         f"{certificate.violation:.2g}), and its objectives and gap prove nothing.{reached}",
     )
 
 
-def warn_indefinite(machine: Any, witness: Witness | None, consequence: str) -> None:
+def warn_indefinite(kernel: Kernel, witness: Witness | None, consequence: str) -> None:
     """Says that a kernel is not positive semi-definite, how that is known, what follows, and what helps."""
     warn_caller(
-        f"{machine.kernel_} is not positive semi-definite on these samples: {witness}. {consequence} "
+        f"{kernel} is not positive semi-definite on these samples: {witness}. {consequence} "
         "mercer.kernels.repair(kernel) makes the kernel positive semi-definite.",
         IndefiniteKernelWarning,
     )
 
 
-def how_good(machine: Any, X: Any, y: Any) -> str:
-    """How good a machine is on the first of its own samples, beside what knows nothing of them."""
+def how_good(machine: Any, fit: Fit, X: Any, y: Any) -> str:
+    """How good a machine with this fit is on the first of its own samples, beside what knows nothing of them."""
     y = np.asarray(y)
     some = np.arange(min(len(y), JUDGED))
-    said, y = machine.predict(_safe_indexing(X, some)), y[some]
+    said, y = machine._predict(fit, _safe_indexing(X, some)), y[some]
     if is_classifier(machine):
         most = np.unique(y, return_counts=True)[1].max() / len(y)
         return (

@@ -12,16 +12,18 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
 from mercer.machines.base import Stages, penalty_of, warn_caller
-from mercer.machines.refit import Refittable
+from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.machines.targets import weights_at_least_zero
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples import Features, Vectors
 from mercer.samples.door import in_memory
+from mercer.solvers import Certificate
 from mercer.solvers.lapack import interruptible
 from mercer.solvers.least_squares import Design, Lasso, Penalised, Ridge
 from mercer.solvers.linear import LinearSolution
@@ -57,7 +59,48 @@ def _is_linear(machine: BasisRidge) -> bool:
     return True
 
 
-class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BasisFit(Fit):
+    """The weights of basis functions; of a fit that is linear in y also what it was made of."""
+
+    kernel: FeatureMap
+    coef: Vector
+    intercept: Any
+    certificate: Certificate | tuple[Certificate, ...]
+    n_iter: int
+    #: See ``mercer.solvers.least_squares.Design``; ``kept`` are the rows of positive weight, of so many in all.
+    matrix: Vector | None = None
+    root: Vector | None = None
+    centre: Vector | None = None
+    free_bias: bool | None = None
+    targets: Any = None
+    kept: Any = None
+    rows: int | None = None
+    alpha: Any = None
+
+    @property
+    def basis(self) -> Any:
+        return self.kernel.phi
+
+    @remembered
+    def expansion(self) -> Expansion:
+        one, weights = self.coef.ndim == 1, Features(np.atleast_2d(self.coef).copy())
+        return Expansion(self.kernel, weights, np.ones(1) if one else np.eye(len(weights)), np.asarray(self.intercept))
+
+    @remembered
+    def design(self) -> Design:
+        if self.matrix is None or self.root is None or self.centre is None:
+            raise AttributeError('fitted with penalty="l1", so that there is no smoother and no path of one SVD')
+        return Design(self.matrix, self.root, self.centre, bool(self.free_bias))
+
+
+def facts_of(design: Design, targets: Vector, kept: Any, alpha: Any, rows: int) -> dict[str, Any]:
+    """The fields of a fit that is linear in y."""
+    parts = dict(matrix=design.matrix, root=design.root, centre=design.centre, free_bias=design.bias)
+    return parts | dict(targets=targets[kept], kept=kept, rows=rows, alpha=alpha)
+
+
+class BasisRidge(Fitted, MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Least squares over the weights of basis functions, penalised: f(x) = b + sum_j w_j phi_j(x).
 
     Minimises ``sum_i v_i (y_i - f(x_i))^2 + alpha sum_j w_j^2`` or, with "l1", ``... + alpha sum_j |w_j|``; v are the
@@ -129,6 +172,8 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
         "verbose": ["verbose"],
     }
 
+    coef_, intercept_, basis_, expansion_, certificate_, n_iter_ = view(), view(), view(), view(), view(), view()
+
     def __init__(
         self,
         basis: Any = None,
@@ -155,7 +200,10 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
         stages = Stages(self, context)
-        X, y = validate_data(self, in_memory(X), in_memory(y, "y"), dtype=np.float64, multi_output=True, y_numeric=True)
+        features = InputFeatures(self)
+        X, y = validate_data(
+            features, in_memory(X), in_memory(y, "y"), dtype=np.float64, multi_output=True, y_numeric=True
+        )
         targets = np.asarray(y, dtype=np.float64)
         weight = np.ones(len(X))
         if sample_weight is not None:
@@ -173,19 +221,19 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
             stages.begin(f"singular values of {len(design.matrix)} x {design.matrix.shape[1]}")
             solver = Ridge(self.tol)
         solution = LinearSolution.of(solver.solve(design, [Penalised(columns, alpha)]))
-        self.basis_ = kernel.phi
-        one = targets.ndim == 1
-        self.coef_ = solution.weights[0] if one else solution.weights
-        self.intercept_ = float(solution.intercepts[0]) if one else solution.intercepts
-        self.certificate_ = solution.certificates[0] if one else solution.certificates
-        self.n_iter_ = solution.iterations
-        weights = Features(np.array(solution.weights))
-        bias = np.asarray(self.intercept_)
-        self.expansion_ = Expansion(kernel, weights, np.ones(1) if one else np.eye(len(weights)), bias)
+        fit = BasisFit(
+            **features.found(),
+            kernel=kernel,
+            coef=solution.weights[0] if targets.ndim == 1 else solution.weights,
+            intercept=float(solution.intercepts[0]) if targets.ndim == 1 else solution.intercepts,
+            certificate=solution.certificates[0] if targets.ndim == 1 else solution.certificates,
+            n_iter=solution.iterations,
+            **(facts_of(design, targets, kept, alpha, len(X)) if self.penalty == "l2" else {}),
+        )
         if self.penalty == "l2":
-            self._design, self._targets, self._kept, self._alpha = design, targets[kept], kept, alpha
-            self._rows = len(X)
+            fit.__dict__["design"] = design  # which has its singular values already
         self._warn(solution.certificates)
+        self._fit = fit
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
@@ -201,8 +249,13 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
 
     def predict(self, X: Any) -> Any:
         """The values of the fitted function at X."""
-        check_is_fitted(self)
-        return self.expansion_(validate_data(self, in_memory(X), dtype=np.float64, reset=False))
+        fit = fit_of(self)
+        return fit.expansion(self._rows(fit, X))
+
+    def _rows(self, fit: BasisFit, X: Any) -> Vector:
+        """New data, checked."""
+        rows = validate_data(InputFeatures(self, fit), in_memory(X), dtype=np.float64, reset=False)
+        return np.asarray(rows)
 
     @available_if(_is_linear)  # type: ignore[untyped-decorator]
     def smoother(self, X: Any) -> Smoother:
@@ -211,16 +264,16 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
         With G = (Phi'Phi + alpha)^-1, b(x) = Phi G phi(x). It does not depend on y, nor on how many targets there are;
         but with a penalty for each target there would be one for each, too.
         """
-        check_is_fitted(self)
-        if np.ndim(self._alpha):
+        fit = fit_of(self)
+        if np.ndim(fit.alpha):
             raise ValueError(
                 f"alpha={self.alpha!r} has a penalty for each target, and so each has a smoother of its own; fit one "
                 "target at a time to see it"
             )
-        features = self.expansion_.kernel.features(validate_data(self, in_memory(X), dtype=np.float64, reset=False))
-        weights = np.zeros((len(features), self._rows))
-        weights[:, self._kept] = self._design.smoother(features, self._alpha)
-        return Smoother(weights, self._design.trace(self._alpha))
+        features = fit.kernel.features(self._rows(fit, X))
+        weights = np.zeros((len(features), fit.rows))
+        weights[:, fit.kept] = fit.design.smoother(features, fit.alpha)
+        return Smoother(weights, fit.design.trace(fit.alpha))
 
     @available_if(_is_linear)  # type: ignore[untyped-decorator]
     def path(self, alphas: Any) -> RidgePath:
@@ -233,17 +286,17 @@ class BasisRidge(Refittable, MultiOutputMixin, RegressorMixin, CallbackSupportMi
         >>> path.coef.shape, path.trace.round(2)
         ((3, 4), array([4.  , 3.57, 1.  ]))
         """
-        check_is_fitted(self)
+        fit = fit_of(self)
         penalties = np.asarray(alphas, dtype=np.float64)
         if penalties.ndim != 1 or not (np.isfinite(penalties).all() and (penalties >= 0).all()):
             raise ValueError(f"alphas must be a list of finite numbers of at least 0, not {alphas!r}")
-        columns = self._targets.reshape(len(self._targets), -1)
-        found = Ridge(self.tol).solve(self._design, [Penalised(columns, alpha) for alpha in penalties])
+        columns = fit.targets.reshape(len(fit.targets), -1)
+        found = Ridge(self.tol).solve(fit.design, [Penalised(columns, alpha) for alpha in penalties])
         solutions = [LinearSolution.of([solution]) for solution in found]
-        shape = self._targets.shape[1:]
+        shape = fit.targets.shape[1:]
         coef = np.array([solution.weights for solution in solutions])
         intercept = np.array([solution.intercepts for solution in solutions])
-        trace = np.array([self._design.trace(alpha) for alpha in penalties])
+        trace = np.array([fit.design.trace(alpha) for alpha in penalties])
         return RidgePath(
             penalties, coef.reshape(len(coef), *shape, coef.shape[-1]), intercept.reshape(len(coef), *shape), trace
         )

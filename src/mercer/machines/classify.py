@@ -11,10 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from mercer.machines.base import warn_caller
-from mercer.machines.classes import SupportClassifier
+from mercer.machines.support_classifier import SupportClassifier
 from mercer.machines.targets import priced
 from mercer.machines.training import Positions, Training, certificate_of
 from mercer.problem import Problem, Vector, hinge, nu_hinge
+from mercer.samples.base import Array
 from mercer.solvers import Solution
 
 #: A margin of so many violations cannot be told from none.
@@ -158,7 +159,7 @@ class SVC(SupportClassifier):
     def _costs(self, training: Training) -> Vector:
         weight = training.weight
         if self.class_weight is not None:
-            weight = weight * self.class_weight_[training.target]
+            weight = weight * training.class_weight[training.target]
         return np.where(weight > 0, np.inf, 0.0) if np.isinf(self.C) else priced(self.C, weight)
 
     def _problem(self, sign: Vector, cost: Vector, sample: Positions | None) -> Problem:
@@ -261,7 +262,7 @@ class NuSVC(SupportClassifier):
 
     _weighs_classes = False
 
-    def _refuse_lost_classes(self, left: Any) -> None:
+    def _refuse_lost_classes(self, classes: Array, left: Any) -> None:
         raise ValueError("specified nu is infeasible: a class has no sample of positive weight")
 
     def _problems(self, training: Training) -> list[Problem]:
@@ -304,10 +305,10 @@ class NuSVC(SupportClassifier):
                 ConvergenceWarning,
             )
 
-    def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
-        separated = super()._separated(training, problems, coefficients)
-        sizes = [a[p.upper > 0].sum() or 1.0 for a, p in zip(separated, problems, strict=True)]
-        return [a * (p.groups()[0][1] / size) for a, p, size in zip(separated, problems, sizes, strict=True)]
+    def _start_of_each(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
+        starts = super()._start_of_each(training, problems, coefficients)
+        sizes = [a[p.upper > 0].sum() or 1.0 for a, p in zip(starts, problems, strict=True)]
+        return [a * (p.groups()[0][1] / size) for a, p, size in zip(starts, problems, sizes, strict=True)]
 
 
 def feasible_nu(negative: float, positive: float) -> float:

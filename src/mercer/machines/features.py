@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,13 +10,24 @@ import scipy.sparse as sp
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in
 
 from mercer.kernels import Kernel
 from mercer.kernels.columns import distinct
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, warn_of_zeros
+from mercer.machines.fit import Fit, InputFeatures, fit_of, view
+from mercer.samples import Samples
 from mercer.samples.base import Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeaturesFit(Fit):
+    """A kernel whose features are numbered, and a sample which has the columns that they are named by."""
+
+    kernel: Kernel
+    example: Samples
+    n_features_out: int
 
 
 class KernelFeatures(TransformerMixin, KernelMachine):  # type: ignore[misc]
@@ -58,25 +70,28 @@ class KernelFeatures(TransformerMixin, KernelMachine):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"kernel": [StrOptions(set(NAMES)), Kernel, callable]}
 
+    _n_features_out = view()
+
     def __init__(self, kernel: Any = "linear") -> None:
         self.kernel = kernel
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Finds the kernel's data-dependent parameters and numbers its features."""
-        X = self._validated(X, reset=True)
-        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+        X, features = self._admitted(X)
+        kernel = self._chosen_kernel(features.count)
         samples = kernel.samples(X)
-        self.kernel_ = kernel.resolve(samples).in_columns_of(samples)
-        self._example = samples.take(np.arange(1))  # which has the columns that features are named by
-        self._n_features_out = self.kernel_.features(self._example).shape[1]
-        warn_of_zeros(self.kernel_, self.kernel_.diag_of(samples), samples)
+        kernel = kernel.resolve(samples).in_columns_of(samples)
+        example = samples.take(np.arange(1))
+        count = kernel.features(example).shape[1]
+        warn_of_zeros(kernel, kernel.diag_of(samples), samples)
+        self._fit = FeaturesFit(**features.found(), kernel=kernel, example=example, n_features_out=count)
         return self
 
     def transform(self, X: Any) -> Any:
         """The features of X, one row per sample; a CSR array where the kernel's are sparse."""
-        check_is_fitted(self)
-        features = self.kernel_.features(self._validated(X, reset=False))
+        fit = fit_of(self)
+        features = fit.kernel.features(self._checked(X, InputFeatures(self, fit)))
         return self._contained(features, X) if sp.issparse(features) else features
 
     def _contained(self, features: Any, X: Any) -> Any:
@@ -93,8 +108,9 @@ class KernelFeatures(TransformerMixin, KernelMachine):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the features; see ``Kernel.feature_names``. Those of columns may be given."""
-        check_is_fitted(self)
-        example = self._example
-        if hasattr(self, "n_features_in_"):
-            example = example.named(_check_feature_names_in(self, input_features).tolist())
-        return distinct(self.kernel_.names_of(example))
+        fit = fit_of(self)
+        example = fit.example
+        if fit.n_features_in is not None:
+            names = _check_feature_names_in(InputFeatures(self, fit), input_features)
+            example = example.named(names.tolist())
+        return distinct(fit.kernel.names_of(example))

@@ -10,11 +10,14 @@ from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
+from mercer.machines.fit import view
 from mercer.machines.support import SupportMachine
+from mercer.machines.support_fit import LabelledFit, SupportFit
 from mercer.machines.targets import column, one_each, spread
-from mercer.machines.training import Positions, Training
+from mercer.machines.training import Combined, Positions, Targets, Training
 from mercer.problem import Vector
 from mercer.samples.base import Array
+from mercer.solvers import Solution
 
 
 class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
@@ -28,36 +31,48 @@ class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def _targets(self, y: Any, samples: int) -> Array:
+    _keeps: ClassVar[type[SupportFit]] = LabelledFit
+    classes_, class_weight_ = view(), view()
+
+    def _targets(self, y: Any, samples: int) -> Targets:
         labels = one_each(checked_labels(y), samples)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
-        if 2 * len(self.classes_) > samples:
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+        if 2 * len(classes) > samples:
             check_classification_targets(labels)  # which warns of numbers that may not be meant as labels
-        self.class_weight_ = np.ones(len(self.classes_))
+        class_weight = np.ones(len(classes))
         if self.class_weight is not None:
             factors = class_factors if self._weighs_classes else given_factors
-            self.class_weight_ = factors(self.class_weight, self.classes_, labels)
-            if self._weighs_classes and not self.class_weight_.all():
-                self._refuse_lost_classes(np.flatnonzero(self.class_weight_))
-        return codes.astype(np.int64, copy=False)
+            class_weight = factors(self.class_weight, classes, labels)
+            if self._weighs_classes and not class_weight.all():
+                self._refuse_lost_classes(classes, np.flatnonzero(class_weight))
+        return Targets(codes.astype(np.int64, copy=False), classes, class_weight)
 
-    def _arranged(self, target: Array, weight: Vector) -> Positions:
+    def _arranged(self, targets: Targets, weight: Vector) -> Positions:
+        assert targets.classes is not None
         used = np.flatnonzero(weight > 0)
-        left = np.unique(target[used]) if len(used) < len(weight) else range(len(self.classes_))
-        if len(left) < len(self.classes_):
-            self._refuse_lost_classes(left)
+        left = np.unique(targets.value[used]) if len(used) < len(weight) else range(len(targets.classes))
+        if len(left) < len(targets.classes):
+            self._refuse_lost_classes(targets.classes, left)
         return used
 
-    def _support(self, training: Training, nonzero: Positions) -> Positions:
-        classes = training.target[nonzero]
-        self.n_support_ = np.bincount(classes, minlength=len(self.classes_)).astype(np.int32)
-        self._first_support = np.cumsum(self.n_support_) - self.n_support_
-        return nonzero[np.argsort(classes, kind="stable")]
+    def _combined(self, training: Training, problems: list[Any], solutions: list[Solution]) -> Combined:
+        combined = self._functions(training, problems, solutions)
+        combined.facts.update(classes=training.classes, class_weight=training.class_weight)
+        return combined
 
-    def _refuse_lost_classes(self, left: Any) -> None:
-        raise lost_classes(self.classes_, left)
+    def _functions(self, training: Training, problems: list[Any], solutions: list[Solution]) -> Combined:
+        """All solutions as one function with an output for each."""
+        raise NotImplementedError
+
+    def _support(self, training: Training, nonzero: Positions) -> tuple[Positions, Array]:
+        of = training.target[nonzero]
+        counts = np.bincount(of, minlength=len(training.classes)).astype(np.int32)
+        return nonzero[np.argsort(of, kind="stable")], counts
+
+    def _refuse_lost_classes(self, classes: Array, left: Any) -> None:
+        raise lost_classes(classes, left)
 
 
 def checked_labels(y: Any) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -17,16 +17,19 @@ from sklearn.svm import LinearSVC as ScikitLinearSVC  # kept: users put ours in 
 from sklearn.svm import LinearSVR as ScikitLinearSVR
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer.expansion import Expansion
 from mercer.kernels import Linear
 from mercer.machines.base import warn_caller, watch
+from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.machines.labels import class_factors, lost_classes
+from mercer.machines.liblinear import joint_objective, judged_l1
 from mercer.machines.progress import linear_line
-from mercer.machines.refit import Refittable
 from mercer.machines.targets import positive_weights
+from mercer.machines.training import dense
 from mercer.problem import (
     Problem,
     Vector,
@@ -35,23 +38,52 @@ from mercer.problem import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
+from mercer.remembered import remembered
 from mercer.samples import as_samples
 from mercer.samples.door import in_memory
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import Certificate
 from mercer.solvers.lapack import interruptible
-from mercer.solvers.linear import LinearSolution, LinearSolver, judge_l1
+from mercer.solvers.linear import LinearSolution, LinearSolver
 from mercer.solvers.operator import Factored
 from mercer.solvers.smo import SolverInterrupted
 
 
-class LinearMachine(Refittable, CallbackSupportMixin):  # type: ignore[misc]
+@dataclass(frozen=True, eq=False)
+class PosedLinear:
+    """Problems of rows, and what solves them."""
+
+    features: InputFeatures
+    X: Any
+    problems: Sequence[Problem]
+    solver: LinearSolver
+    classes: Any = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearFit(Fit):
+    """The weights, one row per output or, of one target, a single one; sparse if the user asked for it."""
+
+    coef: Any
+    intercept: Any
+    n_iter: Any
+    certificate: Certificate | tuple[Certificate, ...]
+    classes: Any = None
+
+    @remembered
+    def expansion(self) -> Expansion:
+        """The fitted function, one output per row of weights."""
+        weights = np.atleast_2d(dense(self.coef))
+        coefficients = np.ones(1) if len(weights) == 1 else np.eye(len(weights))
+        bias = np.broadcast_to(self.intercept, len(weights))
+        return Expansion(Linear(), as_samples(weights), coefficients, bias[0] if len(weights) == 1 else bias)
+
+
+class LinearMachine(Fitted, CallbackSupportMixin):  # type: ignore[misc]
     """A machine that knows its weights: f(x) = w'x + b is k(w, x) + b of the linear kernel, one sample w per output."""
 
     fit_intercept: bool
-    coef_: Vector
-    intercept_: Any
-    n_iter_: int
-    certificate_: Certificate | tuple[Certificate, ...]
+
+    coef_, intercept_, n_iter_, certificate_, expansion_ = view(), view(), view(), view(), view()
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -59,47 +91,50 @@ class LinearMachine(Refittable, CallbackSupportMixin):  # type: ignore[misc]
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
-        self._fit(X, y, sample_weight, context)
+        self._fit = self._solved(X, y, sample_weight, context)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
-        raise NotImplementedError
-
-    def _solve(self, solve: Callable[[], Sequence[Solution]]) -> None:
-        """Keeps the solution, or what there is of it at Ctrl-C."""
+    def _solved(self, X: Any, y: Any, sample_weight: Any, context: Any) -> LinearFit:
+        """Poses problems, solves them and keeps the solution."""
+        posed = self._pose(X, y, sample_weight, context)
         try:
-            solution = LinearSolution.of(solve())
+            solution = LinearSolution.of(posed.solver.solve(Factored(posed.X), posed.problems))
         except SolverInterrupted as interrupt:
             solution = LinearSolution.of(interrupt.solutions)
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
-                self._keep(solution)
+                self._fit = self._keep(posed, solution)
             raise
-        self._keep(solution)
+        fit = self._keep(posed, solution)
         _report(self, solution)
+        return fit
 
-    def _keep(self, solution: LinearSolution) -> None:
-        """Sets the fitted attributes."""
+    def _pose(self, X: Any, y: Any, sample_weight: Any, context: Any) -> PosedLinear:
+        """Problems of rows, and what solves them."""
+        raise NotImplementedError
+
+    def _keep(self, posed: PosedLinear, solution: LinearSolution) -> LinearFit:
         for certificate in solution.certificates:
             if not (np.isfinite(certificate.gap) and np.isfinite(solution.weights).all()):
                 raise ValueError(
                     f"The weights or their objective are beyond float64: primal {certificate.primal:.3g}, dual "
                     f"{certificate.dual:.3g}. Scale the columns of X and the targets, or take a smaller C"
                 )
-        self.coef_ = solution.weights
-        self.intercept_ = solution.intercepts if self.fit_intercept else 0.0
-        self.n_iter_ = solution.iterations
         certificates = solution.certificates
-        self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
+        return LinearFit(
+            **posed.features.found(),
+            coef=solution.weights if posed.classes is not None else solution.weights[0],
+            intercept=solution.intercepts if self.fit_intercept else 0.0,
+            n_iter=solution.iterations,
+            certificate=certificates[0] if len(certificates) == 1 else certificates,
+            classes=posed.classes,
+        )
 
-    @property
-    def expansion_(self) -> Expansion:
-        """The fitted function, one output per row of weights."""
-        check_is_fitted(self, "coef_")
-        weights = np.atleast_2d(self.coef_)
-        coefficients = np.ones(1) if len(weights) == 1 else np.eye(len(weights))
-        bias = np.broadcast_to(self.intercept_, len(weights))
-        return Expansion(Linear(), as_samples(weights), coefficients, bias[0] if len(weights) == 1 else bias)
+    def _decided(self, fit: LinearFit, X: Any) -> Any:
+        """The values w'x + b."""
+        X = validate_data(InputFeatures(self, fit), in_memory(X), accept_sparse="csr", reset=False)
+        values = safe_sparse_dot(X, fit.coef.T, dense_output=True) + fit.intercept
+        return values.ravel() if values.ndim > 1 and values.shape[1] == 1 else values
 
 
 class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
@@ -181,36 +216,45 @@ class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
         "C": [Interval(Real, 0.0, None, closed="right")],
     }
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
+    classes_ = view()
+
+    def _solved(self, X: Any, y: Any, sample_weight: Any, context: Any) -> LinearFit:
         if self.penalty == "l1" or self.multi_class == "crammer_singer":
-            self._delegate(X, y, sample_weight)
-            return
-        X, y = _validated(self, X, y)
+            return self._delegated(X, y, sample_weight)
+        return super()._solved(X, y, sample_weight, context)
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any, context: Any) -> PosedLinear:
+        X, y, features = _validated(self, X, y)
         check_classification_targets(y)
-        self.classes_, label = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, label = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{self.classes_[0]!r}"
+                f"{classes[0]!r}"
             )
         if self.loss == "hinge" and not self.dual:
             raise _unsupported(self.penalty, self.loss, self.dual)
         weight = positive_weights(sample_weight, len(y))
-        factor = class_factors(self.class_weight, self.classes_, y, np.maximum(weight, 0.0))
+        factor = class_factors(self.class_weight, classes, y, np.maximum(weight, 0.0))
         X, label, cost = _weighted(X, label, weight, self.C)
         problems = OneAgainstRest(label, cost, factor, squared_hinge if self.loss == "squared_hinge" else hinge)
-        solver = _solver(self, self.loss == "squared_hinge", context)
-        self._solve(lambda: solver.solve(Factored(X), problems))
+        return PosedLinear(features, X, problems, _solver(self, self.loss == "squared_hinge", context), classes)
 
     def decision_function(self, X: Any) -> Any:
         """The values w'x + b: positive for the second of two classes; of more, one column per class."""
-        return super().decision_function(in_memory(X))
+        return self._decided(fit_of(self), X)
 
-    def _delegate(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def predict(self, X: Any) -> Any:
+        """The class of every row: by the sign, or the largest, of the values of ``decision_function``."""
+        fit = fit_of(self)
+        values = self._decided(fit, X)
+        return fit.classes.take(values > 0 if values.ndim == 1 else values.argmax(axis=1))
+
+    def _delegated(self, X: Any, y: Any, sample_weight: Any) -> LinearFit:
         """What liblinear does as well: fitted by scikit-learn, certified as far as its result allows."""
         if np.isinf(self.C):
             raise ValueError("C=inf, a hard margin, needs penalty='l2' and multi_class='ovr'; others take a finite C")
-        X, y = _validated(self, X, y)
+        X, y, features = _validated(self, X, y)
         classes = np.unique(y)
         weight = positive_weights(sample_weight, len(y))
         X, y, weight = _weighted(X, y, weight, 1.0)  # liblinear would count the classes of what has no weight
@@ -219,42 +263,23 @@ class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
         seed = 0 if self.random_state is None else self.random_state
         peer = ScikitLinearSVC(**self.get_params() | {"random_state": seed})
         interruptible(lambda: peer.fit(X, y, weight))  # Ctrl-C leaves nothing of it
-        self.coef_, self.intercept_, self.classes_, self.n_iter_ = (
-            peer.coef_,
-            peer.intercept_,
-            peer.classes_,
-            peer.n_iter_,
-        )
         cost = self.C * weight
-        factor = class_factors(self.class_weight, self.classes_, y, weight)
+        factor = class_factors(self.class_weight, peer.classes_, y, weight)
         constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        label = np.searchsorted(self.classes_, y)
+        label = np.searchsorted(peer.classes_, y)
         if self.multi_class == "crammer_singer":
-            primal = self._joint_objective(X, label, cost * factor[label], constant)
-            self.certificate_ = Certificate(primal, -np.inf, np.inf, np.inf, self.n_iter_, False, convex=True)
-            return
-        intercepts = np.broadcast_to(self.intercept_, len(self.coef_))
-        certificates = []
-        for k, (weights, intercept) in enumerate(zip(self.coef_, intercepts, strict=True)):
-            positive = label == (1 if len(self.coef_) == 1 else k)
-            rest = factor[0] if len(self.coef_) == 1 else 1.0
-            costs = cost * np.where(positive, factor[1 if len(self.coef_) == 1 else k], rest)
-            q = np.where(positive, 1.0, -1.0)
-            certificate = judge_l1(X, weights, float(intercept), constant, q, costs)
-            certificates.append(replace(certificate, iterations=self.n_iter_))
-        self.certificate_ = certificates[0] if len(certificates) == 1 else tuple(certificates)
-
-    def _joint_objective(self, X: Any, label: Any, cost: Vector, constant: float) -> float:
-        """Crammer and Singer's: 1/2 sum_k |w_k|^2 + sum_i C_i max_k (f_k + [k is wrong] - f of the right one)."""
-        coef, intercept = self.coef_, np.atleast_1d(self.intercept_)
-        if len(self.classes_) == 2:  # kept as a difference; of all pairs of weights with it, half each is the shortest
-            coef, intercept = np.vstack([-coef / 2, coef / 2]), np.append(-intercept / 2, intercept / 2)
-        f = np.asarray(X @ coef.T) + intercept
-        right = np.take_along_axis(f, label[:, None], axis=1).ravel()
-        f += 1.0
-        np.put_along_axis(f, label[:, None], right[:, None], axis=1)
-        last = np.sum((intercept / constant) ** 2) if constant else 0.0
-        return float(0.5 * (np.sum(coef**2) + last) + cost @ (f.max(axis=1) - right))
+            primal = joint_objective(peer, X, label, cost * factor[label], constant)
+            certificates = [Certificate(primal, -np.inf, np.inf, np.inf, peer.n_iter_, False, convex=True)]
+        else:
+            certificates = judged_l1(peer, X, label, cost, factor, constant)
+        return LinearFit(
+            **features.found(),
+            coef=peer.coef_,
+            intercept=peer.intercept_,
+            n_iter=peer.n_iter_,
+            certificate=certificates[0] if len(certificates) == 1 else tuple(certificates),
+            classes=peer.classes_,
+        )
 
 
 class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
@@ -321,8 +346,8 @@ class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> None:
-        X, y = _validated(self, X, y)
+    def _pose(self, X: Any, y: Any, sample_weight: Any, context: Any) -> PosedLinear:
+        X, y, features = _validated(self, X, y)
         squared = self.loss == "squared_epsilon_insensitive"
         if not squared and not self.dual:
             raise _unsupported("l2", self.loss, self.dual)
@@ -330,16 +355,11 @@ class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
         X, target, cost = _weighted(X, y, positive_weights(sample_weight, len(y)), self.C)
         posed = squared_epsilon_insensitive if squared else epsilon_insensitive
         problem = posed(target, cost, self.epsilon, bias=False)
-        solver = _solver(self, squared, context)
-        self._solve(lambda: solver.solve(Factored(X), [problem]))
-
-    def _keep(self, solution: LinearSolution) -> None:
-        super()._keep(solution)
-        self.coef_ = solution.weights[0]
+        return PosedLinear(features, X, [problem], _solver(self, squared, context))
 
     def predict(self, X: Any) -> Any:
         """The values w'x + b."""
-        return super().predict(in_memory(X))
+        return self._decided(fit_of(self), X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,10 +384,10 @@ class OneAgainstRest(Sequence[Problem]):
         return self.loss(np.where(own, 1.0, -1.0), cost, bias=False)
 
 
-def _validated(machine: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    X, y = in_memory(X), in_memory(y, "y")
-    X, y = validate_data(machine, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-    return X, y
+def _validated(machine: Any, X: Any, y: Any) -> tuple[Any, Any, InputFeatures]:
+    X, y, features = in_memory(X), in_memory(y, "y"), InputFeatures(machine)
+    X, y = validate_data(features, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+    return X, y, features
 
 
 def _unsupported(penalty: str, loss: str, dual: Any) -> ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -12,23 +12,66 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, precise, tell, warn_caller, warn_of_kernel, warn_of_zeros
+from mercer.machines.fit import Fit, InputFeatures, fit_of, view
 from mercer.machines.targets import weights_at_least_zero
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
-from mercer.solvers import SolverInterrupted, lms
+from mercer.solvers import Certificate, SolverInterrupted, lms
 from mercer.solvers.landmarks import choose_by_rest
 from mercer.solvers.lms import Descent, LeastSquares
 from mercer.solvers.operator import Factored, Operator, Positions
 from mercer.solvers.preconditioner import landmarks_for
 from mercer.solvers.stage import rough
+
+
+@dataclass(frozen=True, eq=False)
+class PosedDescent:
+    """What is to be descended from the zero function on, by what, and the data it was made of."""
+
+    kernel: Kernel
+    samples: Samples
+    y: Vector
+    features: InputFeatures
+    space: Any
+    problem: LeastSquares
+    solver: lms.LMS
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DescentFit(Fit):
+    """A function found by gradient steps, and the path to it."""
+
+    expansion: Expansion
+    samples_seen: int
+    support: Positions
+    certificate: Certificate | tuple[Certificate, ...]
+    step: float
+    largest_step: float
+    errors: Vector
+    validation_errors: Vector
+    n_iter: int
+    #: The weights of an explicit map.
+    coef: Vector | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.expansion.kernel
+
+    @property
+    def dual_coef(self) -> Vector:
+        """One row of coefficients per sample."""
+        a = self.expansion.coefficients
+        out = np.zeros((self.samples_seen, *a.shape[1:]))
+        out[self.support] = a[: len(self.support)]
+        return out
 
 
 class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -75,11 +118,14 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         self.random_state = random_state
         self.verbose = verbose
 
-    def _space(self, samples: Samples) -> Any:
-        """The matrix of ``kernel_`` at these samples: a ``mercer.solvers.operator.Operator``."""
+    expansion_, dual_coef_, support_, certificate_, n_iter_ = view(), view(), view(), view(), view()
+    step_, largest_step_, errors_, validation_errors_ = view(), view(), view(), view()
+
+    def _space(self, kernel: Kernel, samples: Samples) -> Any:
+        """The matrix of the kernel at these samples: a ``mercer.solvers.operator.Operator``."""
         raise NotImplementedError
 
-    def _landmarks(self, space: Any, rows: Positions, random: Any) -> Positions | None:
+    def _landmarks(self, kernel: Kernel, space: Any, rows: Positions, random: Any) -> Positions | None:
         """Those of the rows learned from that set the pace of all, if any are to."""
         return None
 
@@ -91,9 +137,26 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         context = self._init_callback_context(max_subtasks=self.max_iter)
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
-        X = self._validated(X, reset=True)
+        posed = self._pose(X, y, sample_weight, context)
+        try:
+            (descent,) = posed.solver.solve(posed.space, [posed.problem])
+        except SolverInterrupted as interrupt:
+            (solution,) = interrupt.solutions
+            self._fit = self._keep(posed, cast(Descent, solution))
+            raise
+        fit = self._keep(posed, descent)
+        self._warn(descent)
+        warn_of_kernel(self, fit, X, posed.y)
+        warn_of_zeros(posed.kernel, posed.space.diag(), posed.samples)
+        self._fit = fit
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any, context: Any) -> PosedDescent:
+        """What is to be descended, and how."""
+        X, features = self._admitted(X)
         y = check_array(in_memory(y, "y"), ensure_2d=False, dtype=np.float64, input_name="y")
-        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+        kernel = self._chosen_kernel(features.count)
         samples = kernel.samples(X)
         check_consistent_length(y, range(len(samples)))
         weight = np.ones(len(samples))
@@ -105,7 +168,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             weight = weight.copy()
             weight[held] = 0.0  # not learned from, but f is known there from the same products
         used = np.flatnonzero(weight)
-        self.kernel_ = kernel.resolve(samples if len(used) == len(samples) else samples.take(used))
+        kernel = kernel.resolve(samples if len(used) == len(samples) else samples.take(used))
         problem = LeastSquares(y.reshape(len(y), -1), weight, float(self.alpha), held)
         solver = lms.LMS(
             step=None if self.step == "auto" else float(self.step),
@@ -116,20 +179,9 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             seed=int(random.randint(2**31 - 1)),
             progress=lambda number, error, judged: self._tell(context, number, error, judged),
         )
-        space = self._space(samples)
-        try:
-            solver = replace(solver, landmarks=self._landmarks(space, used, random))
-            (descent,) = solver.solve(space, [problem])
-        except SolverInterrupted as interrupt:
-            (solution,) = interrupt.solutions
-            self._keep(samples, y, space, cast(Descent, solution))
-            raise
-        self._keep(samples, y, space, descent)
-        self._warn(descent)
-        warn_of_kernel(self, X, y)
-        warn_of_zeros(self.kernel_, space.diag(), samples)
-        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
-        return self
+        space = self._space(kernel, samples)
+        solver = replace(solver, landmarks=self._landmarks(kernel, space, used, random))
+        return PosedDescent(kernel, samples, y, features, space, problem, solver)
 
     def _held(self, rows: Positions, random: Any) -> Positions:
         count = int(np.ceil(self.validation_fraction * len(rows)))
@@ -146,15 +198,26 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
             text += f", {judged:.6g} of held-out samples"
         return tell(self, context, "pass", text, {"error": error, "held_out_error": judged})
 
-    def _keep(self, samples: Samples, y: Array, space: Any, descent: Descent) -> None:
-        self.dual_coef_ = descent.coefficients.reshape(y.shape)
-        self.certificate_ = descent.certificate if y.ndim > 1 else descent.certificate[0]
-        known = precise(self.kernel_, samples, self.dual_coef_, float(np.abs(y).max()))
-        self.expansion_ = Expansion.of(self.kernel_, known, self.dual_coef_, np.zeros(y.shape[1:]))
-        self.support_ = np.flatnonzero(descent.coefficients.any(axis=1))
-        self.step_, self.largest_step_ = descent.step, descent.limit
-        self.errors_, self.validation_errors_ = np.array(descent.errors), np.array(descent.held)
-        self.n_iter_ = descent.iterations
+    def _keep(self, posed: PosedDescent, descent: Descent) -> DescentFit:
+        a, y = descent.coefficients.reshape(posed.y.shape), posed.y
+        known = precise(posed.kernel, posed.samples, a, float(np.abs(y).max()))
+        return DescentFit(
+            **posed.features.found(),
+            expansion=Expansion.of(posed.kernel, known, a, np.zeros(y.shape[1:])),
+            samples_seen=len(y),
+            support=np.flatnonzero(descent.coefficients.any(axis=1)),
+            certificate=descent.certificate if y.ndim > 1 else descent.certificate[0],
+            step=descent.step,
+            largest_step=descent.limit,
+            errors=np.array(descent.errors),
+            validation_errors=np.array(descent.held),
+            n_iter=descent.iterations,
+            coef=self._weights(posed, descent),
+        )
+
+    def _weights(self, posed: PosedDescent, descent: Descent) -> Vector | None:
+        """The weights of an explicit map, if there is one."""
+        return None
 
     def _warn(self, descent: Descent) -> None:
         if descent.stopped or all(certificate.converged for certificate in descent.certificate):
@@ -175,8 +238,10 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
 
     def predict(self, X: Any) -> Array:
         """The values of the fitted function at X."""
-        check_is_fitted(self)
-        return self.expansion_(self._validated(X, reset=False))
+        return self._predict(fit_of(self), X)
+
+    def _predict(self, fit: DescentFit, X: Any) -> Array:
+        return fit.expansion(self._new_samples(X, fit))
 
 
 class LMS(LeastMeanSquares):
@@ -260,17 +325,14 @@ class LMS(LeastMeanSquares):
     mercer.solvers.lms.StepError: step=1 is too large: the iteration diverges unless it is below 0.187097 = 2 / ...
     """
 
-    def _space(self, samples: Samples) -> Factored:
-        return Factored(self.kernel_.in_columns_of(samples).features(samples).astype(np.float64, copy=False))
+    coef_ = view()
 
-    def _keep(self, samples: Samples, y: Array, space: Any, descent: Descent) -> None:
-        super()._keep(samples, y, space, descent)
-        self._theta = space.weights(descent.coefficients)
+    def _space(self, kernel: Kernel, samples: Samples) -> Factored:
+        return Factored(kernel.in_columns_of(samples).features(samples).astype(np.float64, copy=False))
 
-    @property
-    def coef_(self) -> Vector:
-        check_is_fitted(self)
-        return np.asarray(self._theta[:, 0] if self.dual_coef_.ndim == 1 else self._theta.T)
+    def _weights(self, posed: PosedDescent, descent: Descent) -> Vector | None:
+        theta = posed.space.weights(descent.coefficients)
+        return np.asarray(theta[:, 0] if posed.y.ndim == 1 else theta.T)
 
 
 class KernelLMS(LeastMeanSquares):
@@ -360,16 +422,16 @@ class KernelLMS(LeastMeanSquares):
         self.precondition = precondition
         self.cache_size = cache_size
 
-    def _space(self, samples: Samples) -> Operator:
-        return self.kernel_.gram(samples, self._budget)
+    def _space(self, kernel: Kernel, samples: Samples) -> Operator:
+        return kernel.gram(samples, self._budget)
 
     @property
     def _budget(self) -> int:
         return int(self.cache_size * 2**20)
 
-    def _landmarks(self, space: Operator, rows: Positions, random: Any) -> Positions | None:
+    def _landmarks(self, kernel: Kernel, space: Operator, rows: Positions, random: Any) -> Positions | None:
         if isinstance(self.precondition, str):  # "auto": the rule as it is, where a step or batches are asked for
-            plain = self.step != "auto" or self.batch_size is not None or self.kernel_.validity != "psd"
+            plain = self.step != "auto" or self.batch_size is not None or kernel.validity != "psd"
             count = 0 if plain else landmarks_for(len(rows), self._budget)
         else:
             count = int(self.precondition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,15 +10,23 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils._param_validation import Interval
 
-from mercer.gram import Gram
 from mercer.likelihood import Likelihood
+from mercer.machines.fit import fit_of, view
 from mercer.machines.labels import LabelledMachine
-from mercer.machines.training import Training, dense
+from mercer.machines.support_fit import LabelledFit, SupportFit
+from mercer.machines.training import Combined, Posed, Training
 from mercer.problem import Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
 from mercer.solvers.import_vectors import ImportVectors, gradient
 from mercer.solvers.newton import Newton
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogisticFit(LabelledFit):
+    """Functions of the log-odds; of some samples only, with what all could lower the objective by."""
+
+    basis_gap: float | None = None
 
 
 class KernelLogistic(LabelledMachine):
@@ -89,6 +98,8 @@ class KernelLogistic(LabelledMachine):
     """
 
     _bounded: ClassVar[bool] = False
+    _keeps: ClassVar[type[SupportFit]] = LogisticFit
+    basis_gap_ = view()
 
     _takes_less = "max_basis=500 takes the rows of so many samples only; fewer samples take less, too"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -135,8 +146,8 @@ class KernelLogistic(LabelledMachine):
     # -- fit --------------------------------------------------------------------------------------------------
 
     def _problems(self, training: Training) -> list[Any]:
-        cost = self.C * training.weight * self.class_weight_[training.target]
-        return [Likelihood.of(training.target, len(self.classes_), cost)]
+        cost = self.C * training.weight * training.class_weight[training.target]
+        return [Likelihood.of(training.target, len(training.classes), cost)]
 
     def _solver(self, training: Training, context: Any = None) -> Any:
         newton = Newton(
@@ -146,36 +157,39 @@ class KernelLogistic(LabelledMachine):
         )
         return newton if self.max_basis is None else ImportVectors(int(self.max_basis), newton)
 
-    def _combined(self, training: Training, problems: list[Any], solutions: list[Solution]) -> tuple[Vector, Vector]:
+    def _functions(self, training: Training, problems: list[Any], solutions: list[Solution]) -> Combined:
         (solution,) = solutions
-        return solution.coefficients, solution.bias
+        return Combined(solution.coefficients, solution.bias)
 
-    def _separated(self, training: Training, problems: list[Any], coefficients: Vector) -> list[Vector]:
+    def _start_of_each(self, training: Training, problems: list[Any], coefficients: Vector) -> list[Vector]:
         (problem,) = problems
         return [coefficients if coefficients.shape == problem.target.shape else np.zeros(problem.target.shape)]
 
-    def _complete(self, training: Training, gram: Gram) -> None:
+    def _completed(self, fit: Any, posed: Posed) -> Any:
         if self.max_basis is None:
-            return
-        (problem,) = self._problems(training)
+            return fit
+        (problem,), training = posed.problems, posed.training
         coefficients = np.zeros((len(training.samples), problem.outputs))
-        coefficients[self.support_] = dense(self.dual_coef_).T
+        coefficients[fit.support] = fit.coefficients
         coefficients = coefficients[training.place]
-        gram = gram.ordered(training.order)
-        F = self._expansion(gram.samples).reshape(coefficients.shape)
+        gram = posed.gram.ordered(training.order)
+        F = fit.expansion(gram.samples).reshape(coefficients.shape)
         r = gradient(problem, coefficients, F)
-        self.basis_gap_ = 0.5 * float((r * (gram.exact @ r)).sum())
+        return replace(fit, basis_gap=0.5 * float((r * (gram.exact @ r)).sum()))
 
     # -- decisions --------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Array:
         """The values of the fitted functions: (n_samples,) of two classes, else (n_samples, n_classes)."""
-        return self._value(X)
+        return self._value(fit_of(self), X)
 
     def predict(self, X: Any) -> Array:
         """The most probable class of every row."""
-        values = self.decision_function(X)
-        return np.asarray(self.classes_.take(values >= 0 if values.ndim == 1 else values.argmax(axis=1)))
+        return self._predict(fit_of(self), X)
+
+    def _predict(self, fit: Any, X: Any) -> Array:
+        values = self._value(fit, X)
+        return np.asarray(fit.classes.take(values >= 0 if values.ndim == 1 else values.argmax(axis=1)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithms of ``predict_proba``, without loss where those are next to 0."""

@@ -19,15 +19,16 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian
 from mercer.kernels.distances import Mahalanobis
 from mercer.machines.base import Stages
-from mercer.machines.refit import Refittable
+from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.problem import Vector, squared
+from mercer.remembered import remembered
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
 from mercer.solvers import Cholesky
@@ -46,8 +47,31 @@ KERNEL = Gaussian(1.0)
 FLOOR = 1e-3
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MetricFit(Fit):
+    """The factor A of a metric, and those that were learnt without each part of the data."""
+
+    classes: Array
+    structure: str
+    factor: Vector
+    errors: dict[str, float]
+    parts: tuple[dict[str, Array], ...]
+
+    @property
+    def n_features_out(self) -> int:
+        return int(self.factor.shape[1])
+
+    @remembered
+    def distance(self) -> Mahalanobis:
+        return Mahalanobis(factor=np.linalg.pinv(self.factor.T))
+
+    @property
+    def folds(self) -> list[Fold]:
+        return [Fold(**part) for part in self.parts]
+
+
 class MahalanobisLearner(
-    Refittable,
+    Fitted,
     CallbackSupportMixin,  # type: ignore[misc]
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -144,6 +168,9 @@ class MahalanobisLearner(
         "verbose": ["verbose"],
     }
 
+    distance_, factor_, structure_, errors_, folds_, classes_ = view(), view(), view(), view(), view(), view()
+    _n_features_out = view()
+
     def __init__(
         self,
         *,
@@ -171,32 +198,30 @@ class MahalanobisLearner(
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y)
         context.call_on_fit_task_begin(estimator=self, **given)
-        X, y = validate_data(self, in_memory(X), in_memory(y, "y"), dtype=np.float64)
+        features = InputFeatures(self)
+        X, y = validate_data(features, in_memory(X), in_memory(y, "y"), dtype=np.float64)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
-                f"a metric is learnt from at least 2 classes, but y has one class: {self.classes_.tolist()[0]!r}"
+                f"a metric is learnt from at least 2 classes, but y has one class: {classes.tolist()[0]!r}"
             )
         if self.rank is not None and self.rank > X.shape[1]:
             raise ValueError(f"rank is {self.rank}, but X has only {X.shape[1]} features; rank=None keeps them all")
         with threadpool_limits(1, user_api="blas"):  # small matrices; and rounding must not decide what is chosen
-            self.structure_, A = self._learnt(X, codes, Stages(self, context))
-        self.factor_ = finished(X, A, self.rank)
-        self.distance_ = Mahalanobis(factor=np.linalg.pinv(self.factor_.T))
+            A, facts = self._learnt(X, codes, Stages(self, context))
+        self._fit = MetricFit(**features.found(), classes=classes, factor=finished(X, A, self.rank), **facts)
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
-    def _learnt(self, X: Vector, codes: Array, stages: Stages) -> tuple[str, Vector]:
-        """The structure, and the mean of its metrics that are learnt without each part."""
-        self.errors_: dict[str, float] = {}
-        self.folds_: list[Fold] = []
-        same = np.eye(X.shape[1])
+    def _learnt(self, X: Vector, codes: Array, stages: Stages) -> tuple[Vector, dict[str, Any]]:
+        """The mean of the metrics that are learnt without each part, and what else is to be kept."""
         if X.shape[1] < 2 or np.sort(np.bincount(codes))[-2] < 2:
-            return "isotropic", same  # no directions to tell apart, or nothing to tell them apart by
+            # no directions to tell apart, or nothing to tell them apart by
+            return np.eye(X.shape[1]), {"structure": "isotropic", "errors": {}, "parts": ()}
         names = ("isotropic", "diagonal", "full") if self.structure == "auto" else (self.structure,)
         random = check_random_state(self.random_state)
-        x, Y = X - X.mean(axis=0), indicators(codes, len(self.classes_))
+        x, Y = X - X.mean(axis=0), indicators(codes, int(codes.max()) + 1)
         x *= scale(x)
         found, errors = [], np.zeros((len(names), len(x)))
         for number, (kept, held) in enumerate(parts(codes, self.cv, random), 1):
@@ -206,29 +231,27 @@ class MahalanobisLearner(
             for error, machine in zip(errors, machines, strict=True):
                 error[held] = ((machine(x[held]) - Y[held]) ** 2).sum(axis=1)
             found.append((kept, held, [machine.metric for machine in machines]))
-        chosen = 0 if self.structure != "auto" else self._judged(names, errors)
-        self.folds_ = [Fold(kept, held, finished(X[kept], A[chosen], self.rank)) for kept, held, A in found]
-        return names[chosen], mean_metric([finished(x, A[chosen]) for _, _, A in found])
+        chosen, means = (0, {}) if self.structure != "auto" else self._judged(names, errors)
+        folds = tuple(
+            {"kept": kept, "held": held, "factor": finished(X[kept], A[chosen], self.rank)} for kept, held, A in found
+        )
+        facts = {"structure": names[chosen], "errors": means, "parts": folds}
+        return mean_metric([finished(x, A[chosen]) for _, _, A in found]), facts
 
-    def _judged(self, names: tuple[str, ...], errors: Vector) -> int:
-        """The structure whose errors on parts not learnt from are smallest, if by enough; else the first."""
+    def _judged(self, names: tuple[str, ...], errors: Vector) -> tuple[int, dict[str, float]]:
+        """The structure whose errors on parts not learnt from are smallest, if by enough, else the first; and all."""
         means = errors.mean(axis=1)
         gains = errors[0] - errors
         least = np.maximum(SURE * gains.std(axis=1) / np.sqrt(errors.shape[1]), self.worth * means[0])
         sure = gains.mean(axis=1) > least
-        self.errors_ = {name: float(mean) for name, mean in zip(names, means, strict=True)}
-        return int(np.argmin(np.where(sure, means, np.inf))) if sure.any() else 0
+        said = {name: float(mean) for name, mean in zip(names, means, strict=True)}
+        return int(np.argmin(np.where(sure, means, np.inf))) if sure.any() else 0, said
 
     def transform(self, X: Any) -> Array:
         """X A: samples whose Euclidean distances are the learnt ones."""
-        check_is_fitted(self)
-        X = validate_data(self, in_memory(X), reset=False, dtype=np.float64)
-        return np.asarray(X @ self.factor_)
-
-    @property
-    def _n_features_out(self) -> int:
-        """The number of columns of ``transform``, which ``get_feature_names_out`` names."""
-        return int(self.factor_.shape[1])
+        fit = fit_of(self)
+        X = validate_data(InputFeatures(self, fit), in_memory(X), reset=False, dtype=np.float64)
+        return np.asarray(X @ fit.factor)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

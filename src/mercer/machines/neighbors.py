@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.leaf import vectors
 from mercer.kernels.named import NAMES
 from mercer.kernels.vectors import resolved_gamma
 from mercer.machines.base import KernelMachine, warn_indefinite, warn_of_zeros
+from mercer.machines.fit import Fit, fit_of, view
 from mercer.machines.labels import checked_labels
-from mercer.neighbors import Positions, search
+from mercer.neighbors import Positions, Search, search
 from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
@@ -30,6 +33,25 @@ from mercer.threads import limited
 PROBED = 20
 #: Queries are answered so many at a time.
 QUERIES = 4096
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NeighborsFit(Fit):
+    """The training samples with their targets: numbers or, of labels, the positions of their classes."""
+
+    kernel: Kernel
+    samples: Samples
+    targets: Array
+    classes: Array | None = None
+
+    @property
+    def n_samples_fit(self) -> int:
+        return len(self.samples)
+
+    @remembered
+    def search(self) -> Search:
+        """What finds the nearest of the samples, prepared by the native core."""
+        return search(self.kernel, self.samples)
 
 
 class KernelNeighbors(KernelMachine):
@@ -67,8 +89,10 @@ class KernelNeighbors(KernelMachine):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _targets(self, y: Any) -> Array:
-        """The targets, checked."""
+    samples_, n_samples_fit_ = view(), view()
+
+    def _targets(self, y: Any) -> dict[str, Any]:
+        """The fields of a fit that hold the targets, checked."""
         raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -76,31 +100,22 @@ class KernelNeighbors(KernelMachine):
         """Keeps the samples X and their targets y."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
-        X = self._validated(X, reset=True)
-        targets = self._targets(y)
-        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
-        if isinstance(self.gamma, str) and self.kernel in ("rbf", "poly", "polynomial", "sigmoid", "laplacian"):
-            gamma = resolved_gamma(self.gamma, vectors(kernel.samples(X)))
-            kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1), gamma)
-        samples = kernel.samples(X)
-        check_consistent_length(targets, range(len(samples)))
-        self.kernel_ = kernel.resolve(samples)
-        self.samples_ = samples.copy()
-        self.n_samples_fit_ = len(samples)
-        self._y = targets
-        self._search = search(self.kernel_, self.samples_)
-        self._warn_of_kernel()
+        fit = self._keep(X, self._targets(y))
+        fit.search  # noqa: B018  # which refuses what it cannot search
+        warn_of_no_distance(fit)
+        self._fit = fit
         return self
 
-    def _warn_of_kernel(self) -> None:
-        """Says that the kernel is none, as some squared distances tell, or that it is nothing but zeros."""
-        gram = self.kernel_.gram(self.samples_, budget=0)
-        warn_of_zeros(self.kernel_, gram.diag(), self.samples_)
-        if by_construction(self.kernel_, balanced=True):
-            return
-        witness = of_some_rows(gram)
-        if witness is not None:
-            warn_indefinite(self, witness, "Squared distances below zero count as zero, so neighbours may be any.")
+    def _keep(self, X: Any, targets: dict[str, Any]) -> NeighborsFit:
+        """The samples and targets as they are: there is nothing to be solved."""
+        X, features = self._admitted(X)
+        kernel = self._chosen_kernel(features.count)
+        if isinstance(self.gamma, str) and self.kernel in ("rbf", "poly", "polynomial", "sigmoid", "laplacian"):
+            gamma = resolved_gamma(self.gamma, vectors(kernel.samples(X)))
+            kernel = self._chosen_kernel(features.count, gamma)
+        samples = kernel.samples(X)
+        check_consistent_length(targets["targets"], range(len(samples)))
+        return NeighborsFit(**features.found(), kernel=kernel.resolve(samples), samples=samples.copy(), **targets)
 
     def _chosen_kernel(self, columns: int, gamma: float | None = None) -> Kernel:
         rate = self.gamma if gamma is None and not isinstance(self.gamma, str) else gamma
@@ -113,21 +128,23 @@ class KernelNeighbors(KernelMachine):
         of the smaller number comes first. The distances are those in feature space; of a precomputed matrix they need
         k(x, x), which is known for the training samples only.
         """
-        check_is_fitted(self)
+        return self._nearest(fit_of(self), X, n_neighbors, return_distance)
+
+    def _nearest(self, fit: NeighborsFit, X: Any, n_neighbors: int | None, return_distance: bool) -> Any:
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
             raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
         if k <= 0:
             raise ValueError(f"Expected n_neighbors > 0. Got {k}")
         own = X is None
-        x = self.samples_ if own else self.kernel_.samples(self._validated(X, reset=False))
-        if k + own > self.n_samples_fit_:
+        x = fit.samples if own else self._new_samples(X, fit)
+        if k + own > fit.n_samples_fit:
             raise ValueError(
                 f"Expected n_neighbors {'<' if own else '<='} n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                f"{self.n_samples_fit_}, n_samples = {len(x)}"
+                f"{fit.n_samples_fit}, n_samples = {len(x)}"
             )
         with limited(self.n_jobs):
-            distances, index = self._found(x, k + own, return_distance)
+            distances, index = self._found(fit, x, k + own, return_distance)
         if own:
             others = index != np.arange(len(x))[:, None]
             others[others.all(axis=1), -1] = False  # it has so many equals before it that it was not found itself
@@ -135,25 +152,25 @@ class KernelNeighbors(KernelMachine):
             distances = distances[others].reshape(len(x), k) if return_distance else distances
         return (distances, index) if return_distance else index
 
-    def _found(self, x: Samples, k: int, distances: bool) -> tuple[Vector, Positions]:
+    def _found(self, fit: NeighborsFit, x: Samples, k: int, distances: bool) -> tuple[Vector, Positions]:
         """Distances (if wanted) and positions, some queries at a time."""
         index = np.empty((len(x), k), dtype=np.int64)
         found = np.empty((len(x), k) if distances else (0, 0))
         for start in range(0, len(x), QUERIES):
             rows = np.arange(start, min(start + QUERIES, len(x)))
             some = x if len(rows) == len(x) else x.take(rows)
-            index[rows], values = self._search.rank(some, k)
+            index[rows], values = fit.search.rank(some, k)
             if distances:
-                found[rows] = np.sqrt(self._search.squared(some, values))
+                found[rows] = np.sqrt(fit.search.squared(some, values))
             if self.verbose:
                 sys.stdout.write(f"{type(self).__name__} {rows[-1] + 1} of {len(x)} queries\n")
         return found, index
 
-    def _weighted(self, X: Any) -> tuple[Positions, Vector | None]:
+    def _weighted(self, fit: NeighborsFit, X: Any) -> tuple[Positions, Vector | None]:
         """The neighbours of every row and their weights; None means that all are equal."""
         if self.weights == "uniform":
-            return self.kneighbors(X, return_distance=False), None
-        distances, index = self.kneighbors(X)
+            return self._nearest(fit, X, None, False), None
+        distances, index = self._nearest(fit, X, None, True)
         if callable(self.weights):
             weight = np.asarray(self.weights(distances), dtype=np.float64)
             if weight.shape != distances.shape:
@@ -166,13 +183,16 @@ class KernelNeighbors(KernelMachine):
         weight[at] = zero[at]  # a neighbour at no distance outweighs all others
         return index, weight
 
-    def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_search"}
 
-    def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)
-        if "samples_" in state:  # what the native core had prepared stayed behind
-            self._search = search(self.kernel_, self.samples_)
+def warn_of_no_distance(fit: NeighborsFit) -> None:
+    """Says that the kernel is none, as some squared distances tell, or that it is nothing but zeros."""
+    gram = fit.kernel.gram(fit.samples, budget=0)
+    warn_of_zeros(fit.kernel, gram.diag(), fit.samples)
+    if by_construction(fit.kernel, balanced=True):
+        return
+    witness = of_some_rows(gram)
+    if witness is not None:
+        warn_indefinite(fit.kernel, witness, "Squared distances below zero count as zero, so neighbours may be any.")
 
 
 class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):  # type: ignore[misc]
@@ -224,25 +244,28 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):  # type: igno
     array(['yellow', 'red'], dtype='<U6')
     """
 
-    def _targets(self, y: Any) -> Array:
-        self.classes_, codes = np.unique(checked_labels(y), return_inverse=True)
-        return codes
+    classes_ = view()
+
+    def _targets(self, y: Any) -> dict[str, Any]:
+        classes, codes = np.unique(checked_labels(y), return_inverse=True)
+        return {"targets": codes, "classes": classes}
 
     def predict_proba(self, X: Any) -> Array:
         """The share of every class in the votes, in the order of ``classes_``."""
-        index, weight = self._weighted(X)
-        return shares(self._votes(index, weight))
+        return shares(self._votes(fit_of(self), X))
 
-    def _votes(self, index: Positions, weight: Vector | None) -> Vector:
-        votes = np.zeros((len(index), len(self.classes_)))
+    def _votes(self, fit: NeighborsFit, X: Any) -> Vector:
+        assert fit.classes is not None
+        index, weight = self._weighted(fit, X)
+        votes = np.zeros((len(index), len(fit.classes)))
         row = np.repeat(np.arange(len(index)), index.shape[1])
-        np.add.at(votes, (row, self._y[index].ravel()), 1.0 if weight is None else weight.ravel())
+        np.add.at(votes, (row, fit.targets[index].ravel()), 1.0 if weight is None else weight.ravel())
         return votes
 
     def predict(self, X: Any) -> Array:
         """The class with the most votes; of equal ones the first in ``classes_``."""
-        index, weight = self._weighted(X)
-        return np.asarray(self.classes_[self._votes(index, weight).argmax(axis=1)])
+        fit = fit_of(self)
+        return np.asarray(fit.classes[self._votes(fit, X).argmax(axis=1)])
 
 
 class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbors):  # type: ignore[misc]
@@ -290,14 +313,14 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbors
     array([1.5])
     """
 
-    def _targets(self, y: Any) -> Array:
-        targets: Array = check_array(in_memory(y, "y"), ensure_2d=False, dtype=np.float64, input_name="y")
-        return targets
+    def _targets(self, y: Any) -> dict[str, Any]:
+        return {"targets": check_array(in_memory(y, "y"), ensure_2d=False, dtype=np.float64, input_name="y")}
 
     def predict(self, X: Any) -> Array:
         """The (weighted) mean of the neighbours' targets."""
-        index, weight = self._weighted(X)
-        targets = self._y[index]
+        fit = fit_of(self)
+        index, weight = self._weighted(fit, X)
+        targets = fit.targets[index]
         if weight is None:
             return np.asarray(targets.mean(axis=1))
         share = shares(weight)

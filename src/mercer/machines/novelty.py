@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -9,8 +10,10 @@ import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
+from mercer.machines.fit import fit_of, view
 from mercer.machines.support import SupportMachine
-from mercer.machines.training import Training
+from mercer.machines.support_fit import SupportFit
+from mercer.machines.training import Combined, Targets, Training
 from mercer.problem import Problem, Vector, one_class
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -18,7 +21,34 @@ from mercer.solvers import Solution
 INSIDE, OUTSIDE = np.intp(1), np.intp(-1)
 
 
-class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoveltyFit(SupportFit):
+    """A function of which a sample is inside where its score is more than the offset."""
+
+    offset: Vector
+
+
+class NoveltyMachine(OutlierMixin, SupportMachine):  # type: ignore[misc]
+    """A machine that says of samples whether they lie inside: ``decision_function`` is positive there."""
+
+    _keeps: ClassVar[type[SupportFit]] = NoveltyFit
+    offset_ = view()
+
+    def decision_function(self, X: Any) -> Array:
+        """Positive for inliers, negative for outliers."""
+        return self._value(fit_of(self), X)
+
+    def score_samples(self, X: Any) -> Array:
+        """``decision_function`` plus ``offset_``: of the one-class machine, the sum of kernel values alone."""
+        fit = fit_of(self)
+        return np.asarray(self._value(fit, X) + fit.offset)
+
+    def predict(self, X: Any) -> Array:
+        """1 for inliers, -1 for outliers."""
+        return np.where(self._value(fit_of(self), X) > 0, INSIDE, OUTSIDE)
+
+
+class OneClassSVM(NoveltyMachine):
     """The one-class machine: the part of space, cut off by a hyperplane in the kernel's space, where the data lie.
 
     Minimises ``1/2 |w|^2 - nu (sum w) rho + sum_i w_i max(0, rho - f(x_i))`` over f and rho. At most a share nu of the
@@ -102,29 +132,15 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fits the machine to samples X; y is not used."""
-        return self._fit(X, None, sample_weight)
+        return self._fitted_to(X, None, sample_weight)
 
-    def _targets(self, y: Any, samples: int) -> Array:
-        return np.zeros(samples)
+    def _targets(self, y: Any, samples: int) -> Targets:
+        return Targets(np.zeros(samples))
 
     def _problems(self, training: Training) -> list[Problem]:
         return [one_class(training.weight, self.nu)]
 
-    def _combined(
-        self, training: Training, problems: list[Problem], solutions: list[Solution]
-    ) -> tuple[Vector, Vector]:
-        coefficients, bias = super()._combined(training, problems, solutions)
-        self.offset_ = -bias
-        return coefficients, bias
-
-    def decision_function(self, X: Any) -> Array:
-        """f: positive for inliers, negative for outliers."""
-        return self._value(X)
-
-    def score_samples(self, X: Any) -> Array:
-        """f + rho: the sum of kernel values alone."""
-        return np.asarray(self.decision_function(X) + self.offset_)
-
-    def predict(self, X: Any) -> Array:
-        """1 for inliers, -1 for outliers."""
-        return np.where(self._value(X) > 0, INSIDE, OUTSIDE)
+    def _combined(self, training: Training, problems: list[Problem], solutions: list[Solution]) -> Combined:
+        combined = super()._combined(training, problems, solutions)
+        combined.facts["offset"] = -combined.bias
+        return combined

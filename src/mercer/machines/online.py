@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,18 +16,49 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
+from mercer.gram import Gram
 from mercer.machines.base import tell, warn_caller
+from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.machines.labels import checked_labels
-from mercer.machines.refit import Refittable
-from mercer.machines.targets import weights_at_least_zero
 from mercer.samples.base import Array
 from mercer.solvers.operator import Positions
+from mercer.solvers.perceptron import Classification
 from mercer.solvers.smo import SolverInterrupted
 
 
-class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # type: ignore[misc]
+@dataclass(frozen=True, eq=False)
+class PosedLesson:
+    """What is to be learned; ``learn`` makes one pass over rows in an order, and returns the mistakes of each output.
+
+    ``learner`` changes as it learns. ``samples`` are those of the lesson.
+    """
+
+    features: InputFeatures
+    classes: Array
+    samples: Any
+    lesson: Classification
+    learner: Any
+    learn: Callable[[Positions], Positions]
+    gram: Gram | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OnlineFit(Fit):
+    """Functions that were learned from mistakes."""
+
+    classes: Array
+    #: The mistakes of every pass, those of all outputs together.
+    mistakes: Positions
+    radius: float
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.mistakes)
+
+
+class OnlineClassifier(Fitted, ClassifierMixin, CallbackSupportMixin):  # type: ignore[misc]
     """A classifier that learns from one example at a time, and counts its mistakes in every pass."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -35,12 +68,22 @@ class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # ty
         "verbose": ["verbose"],
     }
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    mistakes_, n_iter_, classes_, radius_ = view(), view(), view(), view()
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedLesson:
+        """What is to be learned, and what learns it."""
         raise NotImplementedError
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
-        """One pass over more data; returns the mistakes."""
+    def _keep(self, posed: PosedLesson, mistakes: list[int]) -> OnlineFit:
+        """What has been learned."""
         raise NotImplementedError
+
+    def _continued(self, last: Any, classes: Array, X: Any, y: Any, sample_weight: Any) -> OnlineFit:
+        """What has been learned after one pass over more data, by whom the last parts have taught, if any have."""
+        raise NotImplementedError
+
+    def _warn(self, posed: PosedLesson, fit: Any) -> None:
+        """Whatever is to be said of the kernel."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -50,7 +93,21 @@ class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # ty
         """
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
-        return self._fit(X, y, sample_weight)
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
+        context.call_on_fit_task_begin(estimator=self, **given)
+        posed = self._pose(X, y, sample_weight)
+        mistakes: list[int] = []
+        try:
+            self._epochs(posed, mistakes, context)
+        except KeyboardInterrupt as interrupt:
+            self._fit = self._keep(posed, mistakes)  # what was learned by then
+            raise SolverInterrupted([]) from interrupt
+        fit = self._keep(posed, mistakes)
+        self._warn(posed, fit)
+        self._fit = fit
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
 
     def _takes_parts(self) -> bool:
         """Whether samples may come in parts."""
@@ -60,74 +117,69 @@ class OnlineClassifier(Refittable, ClassifierMixin, CallbackSupportMixin):  # ty
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learns from more samples, in one pass; the first call needs the list of all ``classes`` that may come."""
-        _check_partial_fit_first_call(self, classes)
-        self._more_than_one(self.classes_)
-        first = not hasattr(self, "n_iter_")
-        mistakes = self._continue(X, y, sample_weight, first)
-        if first:
-            self._mistakes: list[int] = []
-        self._mistakes.append(mistakes)
-        self.n_iter_ = len(self._mistakes)
-        tell(self, None, "pass", self._line(), {})
+        last = self._fit
+        known = SimpleNamespace(classes_=None if last is None else last.classes)
+        _check_partial_fit_first_call(known, classes)
+        more_than_one(known.classes_)
+        fit = self._continued(last, known.classes_, X, y, sample_weight)
+        tell(self, None, "pass", line(fit.mistakes), {})
+        self._fit = fit
         return self
 
-    @property
-    def mistakes_(self) -> Positions:
-        """The mistakes of every pass, those of all outputs together."""
-        check_is_fitted(self)
-        return np.array(self._mistakes, dtype=np.int64)
-
-    def _codes(self, y: Any, samples: int, *, reset: bool) -> Positions:
-        """The number of every label's class."""
-        labels = checked_labels(y)
-        check_consistent_length(labels, range(samples))
-        if reset:
-            self.classes_, codes = np.unique(labels, return_inverse=True)
-            self._more_than_one(self.classes_)
-            return codes.astype(np.int64)
-        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        if (self.classes_[codes] != labels).any():
-            strange = np.setdiff1d(labels, self.classes_)
-            raise ValueError(
-                f"y holds {strange[:3].tolist()}, not among the classes {self.classes_.tolist()} named first"
-            )
-        return codes.astype(np.int64)
-
-    def _more_than_one(self, classes: Array) -> None:
-        if len(classes) < 2:
-            raise ValueError(
-                f"The number of classes of samples with a weight has to be greater than one; got {len(classes)} class"
-            )
-
-    def _weights(self, sample_weight: Any, codes: Positions) -> Array:
-        weight = weights_at_least_zero(sample_weight, codes)
-        return np.asarray(weight)
-
-    def _epochs(self, rows: int, learn: Callable[[Positions], Positions], context: Any) -> None:
-        """Pass after pass over so many rows, until one is without mistakes."""
-        self._mistakes, self.n_iter_ = [], 0
+    def _epochs(self, posed: PosedLesson, mistakes: list[int], context: Any) -> None:
+        """Pass after pass, until one is without mistakes."""
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        try:
-            for _ in range(self.max_iter):
-                order = random.permutation(rows) if self.shuffle else np.arange(rows)
-                self._mistakes.append(int(learn(order.astype(np.int64)).sum()))
-                self.n_iter_ = len(self._mistakes)
-                stop = tell(self, context, "pass", self._line(), {"mistakes": self._mistakes[-1]})
-                if stop or not self._mistakes[-1]:
-                    return
-        except KeyboardInterrupt as interrupt:
-            raise SolverInterrupted([]) from interrupt  # what was learned by then is kept
+        rows = len(posed.lesson.label)
+        for _ in range(self.max_iter):
+            order = random.permutation(rows) if self.shuffle else np.arange(rows)
+            mistakes.append(int(posed.learn(order.astype(np.int64)).sum()))
+            stop = tell(self, context, "pass", line(mistakes), {"mistakes": mistakes[-1]})
+            if stop or not mistakes[-1]:
+                return
         warn_caller(
-            f"{type(self).__name__} stopped after {self.max_iter} passes (max_iter) with {self._mistakes[-1]} mistakes "
+            f"{type(self).__name__} stopped after {self.max_iter} passes (max_iter) with {mistakes[-1]} mistakes "
             "in the last: the classes may not be separable, and then it never ends. More passes, another kernel, or a "
             "machine for classes that overlap (SVC, LinearSVC) may do better.",
             ConvergenceWarning,
         )
 
-    def _line(self) -> str:
-        return f"pass {len(self._mistakes)}: {self._mistakes[-1]} mistakes"
+    def decision_function(self, X: Any) -> Array:
+        """The value f(x) of every sample: positive for the second of two classes; of more, one column per class."""
+        return self._decided(fit_of(self), X)
+
+    def _decided(self, fit: Any, X: Any) -> Array:
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Array:
         """The class of every sample: by the sign, or the largest, of the values of ``decision_function``."""
-        values = self.decision_function(X)
-        return np.asarray(self.classes_.take(values > 0 if values.ndim == 1 else values.argmax(axis=1)))
+        fit = fit_of(self)
+        values = self._decided(fit, X)
+        return np.asarray(fit.classes.take(values > 0 if values.ndim == 1 else values.argmax(axis=1)))
+
+
+def codes_of(labels: Any, samples: int, classes: Array | None = None) -> tuple[Array, Positions]:
+    """The classes, which may be given, and the number of every label's class."""
+    labels = checked_labels(labels)
+    check_consistent_length(labels, range(samples))
+    if classes is None:
+        classes, codes = np.unique(labels, return_inverse=True)
+        more_than_one(classes)
+        return classes, codes.astype(np.int64)
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    if (classes[codes] != labels).any():
+        strange = np.setdiff1d(labels, classes)
+        raise ValueError(f"y holds {strange[:3].tolist()}, not among the classes {classes.tolist()} named first")
+    return classes, codes.astype(np.int64)
+
+
+def more_than_one(classes: Array) -> None:
+    """Refuses a single class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"The number of classes of samples with a weight has to be greater than one; got {len(classes)} class"
+        )
+
+
+def line(mistakes: Sequence[int] | Array) -> str:
+    """How the last pass went, for people."""
+    return f"pass {len(mistakes)}: {mistakes[-1]} mistakes"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer.expansion import ROUNDED, Expansion
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, warn_indefinite, warn_of_zeros
-from mercer.machines.online import OnlineClassifier
+from mercer.machines.fit import InputFeatures, view
+from mercer.machines.online import OnlineClassifier, OnlineFit, PosedLesson, codes_of, more_than_one
+from mercer.machines.targets import weights_at_least_zero
 from mercer.machines.training import vectors
+from mercer.problem import Vector
+from mercer.remembered import remembered
 from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
@@ -25,6 +30,20 @@ from mercer.solvers.perceptron import Classification, DualLearner, PrimalLearner
 
 #: Rows of a stream that are looked at together: what ``partial_fit`` copies of its data at most.
 PART = 4096
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PerceptronFit(OnlineFit):
+    """The weights of the features."""
+
+    coef: Vector
+    intercept: Vector
+
+    @remembered
+    def expansion(self) -> Expansion:
+        if len(self.coef) == 1:
+            return Expansion(Linear(), Vectors(self.coef), np.ones(1), self.intercept[0])
+        return Expansion(Linear(), Vectors(self.coef), np.eye(len(self.coef)), self.intercept)
 
 
 class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
@@ -88,63 +107,91 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        context = self._init_callback_context(max_subtasks=self.max_iter)
-        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
-        context.call_on_fit_task_begin(estimator=self, **given)
-        x = self._vectors(X, reset=True)
-        codes = self._codes(y, len(x), reset=True)
-        weight = self._weights(sample_weight, codes)
-        self._more_than_one(np.unique(codes[weight > 0]))
-        lesson = Classification(codes, weight, len(self.classes_), largest(x.squares()[weight > 0]))
-        learner = PrimalLearner(lesson.outputs, x.width)
-        try:
-            self._epochs(len(x), lambda order: learner.learn(x, lesson, order), context)
-        finally:  # what was learned before Ctrl-C is kept
-            self._keep(learner, lesson)
-        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
-        return self
+    coef_, intercept_, expansion_ = view(), view(), view()
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
-        x = self._vectors(X, reset=first)
-        codes = self._codes(y, len(x), reset=False)
-        weight = self._weights(sample_weight, codes)
-        radius = max(largest(x.squares()[weight > 0]), 0.0 if first else self.radius_**2)
-        lesson = Classification(codes, weight, len(self.classes_), radius)
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedLesson:
+        features = InputFeatures(self)
+        x = self._vectors(X, features)
+        classes, codes = codes_of(y, len(x))
+        weight = weights_at_least_zero(sample_weight, codes)
+        more_than_one(np.unique(codes[weight > 0]))
+        lesson = Classification(codes, weight, len(classes), largest(x.squares()[weight > 0]))
         learner = PrimalLearner(lesson.outputs, x.width)
-        if not first:
-            learner.weights = np.column_stack([self.coef_, self.intercept_])
-        mistakes = learner.learn(x, lesson, np.arange(len(x)))
-        self._keep(learner, lesson)
-        return int(mistakes.sum())
+        return PosedLesson(features, classes, x, lesson, learner, lambda order: learner.learn(x, lesson, order))
 
-    def _vectors(self, X: Any, *, reset: bool) -> Any:
-        own = in_memory(X)
-        return vectors(
-            validate_data(self, own, reset=reset, accept_sparse="csr", dtype=["float64", "float32"], order="C")
+    def _keep(self, posed: PosedLesson, mistakes: Any) -> PerceptronFit:
+        return PerceptronFit(
+            **posed.features.found(),
+            classes=posed.classes,
+            mistakes=np.array(mistakes, dtype=np.int64),
+            radius=float(np.sqrt(posed.lesson.radius)),
+            coef=posed.learner.weights[:, :-1].copy(),
+            intercept=posed.learner.weights[:, -1].copy(),
         )
 
-    def _keep(self, learner: PrimalLearner, lesson: Classification) -> None:
-        self.coef_ = learner.weights[:, :-1].copy()
-        self.intercept_ = learner.weights[:, -1].copy()
-        self.radius_ = float(np.sqrt(lesson.radius))
+    def _continued(self, last: Any, classes: Array, X: Any, y: Any, sample_weight: Any) -> PerceptronFit:
+        features = InputFeatures(self, last)
+        x = self._vectors(X, features)
+        _, codes = codes_of(y, len(x), classes)
+        weight = weights_at_least_zero(sample_weight, codes)
+        radius = max(largest(x.squares()[weight > 0]), 0.0 if last is None else last.radius**2)
+        lesson = Classification(codes, weight, len(classes), radius)
+        learner = PrimalLearner(lesson.outputs, x.width)
+        if last is not None:
+            learner.weights = np.column_stack([last.coef, last.intercept])
+        mistakes = int(learner.learn(x, lesson, np.arange(len(x))).sum())
+        posed = PosedLesson(features, classes, x, lesson, learner, lambda order: learner.learn(x, lesson, order))
+        return self._keep(posed, np.append([] if last is None else last.mistakes, mistakes))
 
-    @property
-    def expansion_(self) -> Expansion:
-        check_is_fitted(self)
-        if len(self.coef_) == 1:
-            return Expansion(Linear(), Vectors(self.coef_), np.ones(1), self.intercept_[0])
-        return Expansion(Linear(), Vectors(self.coef_), np.eye(len(self.coef_)), self.intercept_)
+    def _vectors(self, X: Any, features: InputFeatures) -> Any:
+        accepted = dict(accept_sparse="csr", dtype=["float64", "float32"], order="C")
+        return vectors(validate_data(features, in_memory(X), reset=not features.known, **accepted))
 
-    def decision_function(self, X: Any) -> Array:
-        """The value w'x + b of every row: positive for the second of two classes; of more, one column per class."""
-        check_is_fitted(self)
-        return self.expansion_(self._vectors(X, reset=False))
+    def _decided(self, fit: PerceptronFit, X: Any) -> Array:
+        return fit.expansion(self._vectors(X, InputFeatures(self, fit)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelPerceptronFit(OnlineFit):
+    """Functions spanned by the samples they were wrong about, with what it takes to go on learning."""
+
+    kernel: Kernel
+    #: The support, or one sample if there is none; its places among all samples, and the positions of its classes.
+    samples: Samples
+    support: Positions
+    support_codes: Positions
+    #: The learner; see ``mercer.solvers.perceptron.DualLearner``.
+    coefficients: Vector
+    late: Vector
+    bias: Vector
+    late_bias: Vector
+    clock: int
+    budget: int
+    averaged: bool
+    n_samples_seen: int
+
+    @property
+    def n_support(self) -> Array:
+        return np.bincount(self.support_codes, minlength=len(self.classes)).astype(np.int32)
+
+    @property
+    def learner(self) -> DualLearner:
+        """What goes on learning, in memory of its own."""
+        a, late, b, late_b = (v.copy() for v in (self.coefficients, self.late, self.bias, self.late_bias))
+        return DualLearner(a, late, b, late_b, np.arange(len(self.support)), self.clock, self.budget)
+
+    @remembered
+    def expansion(self) -> Expansion:
+        a, b = self.learner.averaged() if self.averaged else (self.coefficients, self.bias)
+        a = a if len(a) else np.zeros((1, len(b)))
+        if len(b) == 1:
+            return Expansion(self.kernel, self.samples, a[:, 0], np.asarray(b[0]))
+        return Expansion(self.kernel, self.samples, a, b)
 
 
 class KernelPerceptron(OnlineClassifier, KernelMachine):
@@ -235,31 +282,40 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        context = self._init_callback_context(max_subtasks=self.max_iter)
-        given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
-        context.call_on_fit_task_begin(estimator=self, **given)
-        X = self._validated(X, reset=True)
-        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+    expansion_, support_, n_support_, n_samples_seen_ = view(), view(), view(), view()
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedLesson:
+        X, features = self._admitted(X)
+        kernel = self._chosen_kernel(features.count)
         samples = kernel.samples(X)
-        codes = self._codes(y, len(samples), reset=True)
-        weight = self._weights(sample_weight, codes)
-        self._more_than_one(np.unique(codes[weight > 0]))
+        classes, codes = codes_of(y, len(samples))
+        weight = weights_at_least_zero(sample_weight, codes)
+        more_than_one(np.unique(codes[weight > 0]))
         kept = np.flatnonzero(weight)
-        self.kernel_ = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
-        gram = self.kernel_.gram(samples)
-        lesson = Classification(codes, weight, len(self.classes_), largest(gram.diag()[weight > 0]))
+        kernel = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
+        gram = kernel.gram(samples)
+        lesson = Classification(codes, weight, len(classes), largest(gram.diag()[weight > 0]))
         learner = self._nothing_learnt(len(samples), lesson.outputs)
-        gram = gram.held() if self.max_iter > 1 else gram
-        try:
-            self._epochs(len(samples), lambda order: learner.learn(gram, lesson, order), context)
-        finally:  # what was learned before Ctrl-C is kept
-            self.n_samples_seen_ = len(samples)
-            self._keep(samples, np.arange(len(samples)), learner, lesson)
-        warn_of_zeros(self.kernel_, gram.diag(), samples)
-        self._warn_of_kernel()
-        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
-        return self
+        held = gram.held() if self.max_iter > 1 else gram
+        return PosedLesson(
+            features, classes, samples, lesson, learner, lambda order: learner.learn(held, lesson, order), gram
+        )
+
+    def _keep(self, posed: PosedLesson, mistakes: list[int]) -> KernelPerceptronFit:
+        assert posed.gram is not None
+        n = len(posed.samples)
+        return KernelPerceptronFit(
+            **posed.features.found(),
+            **self._learned(posed.gram.kernel, posed.samples, np.arange(n), posed.learner, posed.lesson),
+            classes=posed.classes,
+            mistakes=np.array(mistakes, dtype=np.int64),
+            n_samples_seen=n,
+        )
+
+    def _warn(self, posed: PosedLesson, fit: KernelPerceptronFit) -> None:
+        assert posed.gram is not None
+        warn_of_zeros(fit.kernel, posed.gram.diag(), posed.samples)
+        warn_of_no_kernel(fit)
 
     def _nothing_learnt(self, pool: int, outputs: int) -> DualLearner:
         if self.averaged and self.budget is not None:
@@ -274,70 +330,83 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
             raise AttributeError("partial_fit needs samples, but a precomputed matrix gives only their similarities")
         return True
 
-    def _continue(self, X: Any, y: Any, sample_weight: Any, first: bool) -> int:
-        X = self._validated(X, reset=first)
-        samples = self._chosen_kernel(getattr(self, "n_features_in_", 1)).samples(X)
-        codes = self._codes(y, len(samples), reset=False)
-        weight = self._weights(sample_weight, codes)
-        if first:
-            self.kernel_ = self._chosen_kernel(getattr(self, "n_features_in_", 1)).resolve(samples)
-            outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-            self.radius_, self._learner = 0.0, self._nothing_learnt(0, outputs)
-            self._pool: Samples | None = None
-            self.support_ = self._support_codes = np.empty(0, dtype=np.int64)
-            self.n_samples_seen_ = 0
-        mistakes = 0
+    def _continued(self, last: Any, classes: Array, X: Any, y: Any, sample_weight: Any) -> KernelPerceptronFit:
+        features = InputFeatures(self, last)
+        kernel = self._chosen_kernel(features.count)
+        samples = kernel.samples(self._checked(X, features))
+        _, codes = codes_of(y, len(samples), classes)
+        weight = weights_at_least_zero(sample_weight, codes)
+        if last is None:
+            last = self._empty(features, classes, self._chosen_kernel(features.count).resolve(samples), samples)
+        fit, mistakes = last, 0
         for start in range(0, len(samples), PART):
             part = np.arange(start, min(start + PART, len(samples)))
-            mistakes += self._part(samples.take(part), codes[part], weight[part])
+            fit, wrong = self._after(fit, samples.take(part), codes[part], weight[part])
+            mistakes += wrong
         if not samples.numeric:  # of vectors, those of one part may well be zero
-            warn_of_zeros(self.kernel_, self.kernel_.diag_of(samples), samples)
-        return mistakes
+            warn_of_zeros(fit.kernel, fit.kernel.diag_of(samples), samples)
+        learned: KernelPerceptronFit = replace(fit, mistakes=np.append(last.mistakes, mistakes))
+        return learned
 
-    def _part(self, samples: Samples, codes: Positions, weight: Array) -> int:
-        """One pass over a part of a stream: a pool of the support so far and of this part."""
-        known = 0 if self._pool is None else len(self._pool)
-        pool = samples if self._pool is None else self._pool.joined(samples)
-        gram = self.kernel_.gram(pool, budget=0)
-        radius = max(largest(gram.diag()[known:][weight > 0]), self.radius_**2)
-        labels = np.concatenate([self._support_codes, codes])
-        lesson = Classification(labels, np.concatenate([np.zeros(known), weight]), len(self.classes_), radius)
-        places = np.concatenate([self.support_, self.n_samples_seen_ + np.arange(len(samples))])
-        learner = self._learner.widened(len(samples))
-        mistakes = learner.learn(gram, lesson, np.arange(known, len(pool)))
-        self.n_samples_seen_ += len(samples)
-        self._keep(pool, places, learner, lesson)
-        if len(self.expansion_) <= len(samples):  # then it costs less than what was computed anyway
-            self._warn_of_kernel()
-        return int(mistakes.sum())
+    def _empty(self, features: InputFeatures, classes: Array, kernel: Kernel, samples: Samples) -> KernelPerceptronFit:
+        """The fit to no samples, with one of these to tell their kind."""
+        none = np.empty(0, dtype=np.int64)
+        learner = self._nothing_learnt(0, 1 if len(classes) == 2 else len(classes))
+        found = self._learned(kernel, samples, none, learner, Classification(none, np.empty(0), len(classes), 0.0))
+        return KernelPerceptronFit(**features.found(), **found, classes=classes, mistakes=none, n_samples_seen=0)
 
-    def _warn_of_kernel(self) -> None:
-        """Says that the kernel is none, if a'Ka of the coefficients tells."""
-        if self.kernel_.validity == "psd":
-            return
-        squared, size = self.expansion_.energy()
-        lowest = float(np.min(squared + ROUNDED * size**2))
-        if lowest < 0:
-            witness = Witness(float(np.min(squared)))
-            warn_indefinite(self, witness, "Mistakes need not come to an end, nor need f be right where it made none.")
+    def _after(
+        self, fit: KernelPerceptronFit, samples: Samples, codes: Positions, weight: Array
+    ) -> tuple[KernelPerceptronFit, int]:
+        """The fit after one pass over a part of a stream: a pool of the support so far and of this part."""
+        known = len(fit.support)
+        pool = fit.samples.joined(samples) if known else samples
+        gram = fit.kernel.gram(pool, budget=0)
+        radius = max(largest(gram.diag()[known:][weight > 0]), fit.radius**2)
+        labels = np.concatenate([fit.support_codes, codes])
+        lesson = Classification(labels, np.concatenate([np.zeros(known), weight]), len(fit.classes), radius)
+        places = np.concatenate([fit.support, fit.n_samples_seen + np.arange(len(samples))])
+        learner = fit.learner.widened(len(samples))
+        mistakes = int(learner.learn(gram, lesson, np.arange(known, len(pool))).sum())
+        found = self._learned(fit.kernel, pool, places, learner, lesson)
+        fit = replace(fit, n_samples_seen=fit.n_samples_seen + len(samples), **found)
+        if len(fit.expansion) <= len(samples):  # then it costs less than what was computed anyway
+            warn_of_no_kernel(fit)
+        return fit, mistakes
 
-    def _keep(self, pool: Samples, places: Positions, learner: DualLearner, lesson: Classification) -> None:
-        """The support, from which ``partial_fit`` goes on, and the function; the pool has these places in the data."""
-        self._learner = learner.kept()
-        self.support_, self._support_codes = places[learner.support], lesson.label[learner.support]
-        self.n_support_ = np.bincount(self._support_codes, minlength=len(self.classes_)).astype(np.int32)
-        self._pool = pool.take(learner.support) if len(learner.support) else None
-        self.radius_ = float(np.sqrt(lesson.radius))
-        a, b = self._learner.averaged() if self.averaged else (self._learner.coefficients, self._learner.bias)
-        spanning = pool.take(np.arange(1)) if self._pool is None else self._pool
-        a = a if len(a) else np.zeros((1, len(b)))  # the zero function, too, has samples
-        self.expansion_ = (
-            Expansion(self.kernel_, spanning, a[:, 0], np.asarray(b[0]))
-            if len(b) == 1
-            else Expansion(self.kernel_, spanning, a, b.copy())
+    def _learned(
+        self, kernel: Kernel, pool: Samples, places: Positions, learner: DualLearner, lesson: Classification
+    ) -> dict[str, Any]:
+        """The fields of a fit that hold what a learner has learned; the pool has these places in the data."""
+        kept, own = learner.kept(), lesson.label[learner.support]
+        return dict(
+            kernel=kernel,
+            # the zero function, too, has samples
+            samples=pool.take(learner.support if len(learner.support) else np.arange(1)),
+            support=places[learner.support],
+            support_codes=own,
+            coefficients=kept.coefficients,
+            late=kept.late,
+            bias=kept.bias.copy(),
+            late_bias=kept.late_bias.copy(),
+            clock=kept.clock,
+            budget=kept.budget,
+            averaged=bool(self.averaged),
+            radius=float(np.sqrt(lesson.radius)),
         )
 
-    def decision_function(self, X: Any) -> Array:
-        """The value f(x) of every sample: positive for the second of two classes; of more, one column per class."""
-        check_is_fitted(self)
-        return self.expansion_(self._validated(X, reset=False))
+    def _decided(self, fit: KernelPerceptronFit, X: Any) -> Array:
+        return fit.expansion(self._new_samples(X, fit))
+
+
+def warn_of_no_kernel(fit: KernelPerceptronFit) -> None:
+    """Says that the kernel is none, if a'Ka of the coefficients tells."""
+    if fit.kernel.validity == "psd":
+        return
+    squared, size = fit.expansion.energy()
+    lowest = float(np.min(squared + ROUNDED * size**2))
+    if lowest < 0:
+        witness = Witness(float(np.min(squared)))
+        warn_indefinite(
+            fit.kernel, witness, "Mistakes need not come to an end, nor need f be right where it made none."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,9 +14,11 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
 
 from mercer.machines.base import warn_caller
+from mercer.machines.fit import fit_of, view
 from mercer.machines.support import SupportMachine
+from mercer.machines.support_fit import SupportFit
 from mercer.machines.targets import column, one_each, priced
-from mercer.machines.training import Training, certificate_of
+from mercer.machines.training import Combined, Targets, Training, certificate_of
 from mercer.problem import Problem, Vector, epsilon_insensitive, nu_epsilon
 from mercer.samples.base import Array
 from mercer.solvers import Solution
@@ -28,10 +31,10 @@ COARSE = 0.05
 class SupportRegressor(RegressorMixin, SupportMachine):  # type: ignore[misc]
     """What SVR and NuSVR share."""
 
-    def _targets(self, y: Any, samples: int) -> Array:
+    def _targets(self, y: Any, samples: int) -> Targets:
         targets: Array = np.asarray(column(y), dtype=np.float64)
         assert_all_finite(targets, input_name="y")
-        return one_each(targets, samples)
+        return Targets(one_each(targets, samples))
 
     def _warn(self, training: Training, solutions: Sequence[Solution]) -> None:
         """Says, too, that ``tol``, an error of f, is a large part of what the targets vary by."""
@@ -50,7 +53,10 @@ class SupportRegressor(RegressorMixin, SupportMachine):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """The values of the fitted function at X."""
-        return self._value(X)
+        return self._value(fit_of(self), X)
+
+    def _predict(self, fit: Any, X: Any) -> Array:
+        return self._value(fit, X)
 
 
 class SVR(SupportRegressor):
@@ -144,6 +150,13 @@ class SVR(SupportRegressor):
         return [epsilon_insensitive(training.target, priced(self.C, training.weight), self.epsilon)]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TubeFit(SupportFit):
+    """A function, and half the width of its tube."""
+
+    epsilon: float
+
+
 class NuSVR(SupportRegressor):
     """Support vector regression that finds the width of its tube: nu is the share of samples it may leave outside.
 
@@ -233,19 +246,20 @@ class NuSVR(SupportRegressor):
         self.warm_start = warm_start
         self.solver = solver
 
+    _keeps: ClassVar[type[SupportFit]] = TubeFit
+    epsilon_ = view()
+
     def _problems(self, training: Training) -> list[Problem]:
         if np.isinf(self.C):
             raise ValueError("NuSVR needs a finite C: with C=inf the tube may not be left, and nu has no meaning")
         return [nu_epsilon(training.target, priced(self.C, training.weight), self.nu)]
 
-    def _combined(
-        self, training: Training, problems: list[Problem], solutions: list[Solution]
-    ) -> tuple[Vector, Vector]:
+    def _combined(self, training: Training, problems: list[Problem], solutions: list[Solution]) -> Combined:
         (problem,), (solution,) = problems, solutions
         above, below = solution.bias  # b + epsilon and b - epsilon
-        self.epsilon_ = float(above - below) / 2
-        return problem.by_sample(solution.coefficients, len(training))[:, None], np.array([(above + below) / 2])
+        a = problem.by_sample(solution.coefficients, len(training))
+        return Combined(a[:, None], np.array([(above + below) / 2]), {"epsilon": float(above - below) / 2})
 
-    def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
+    def _start_of_each(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
         a = coefficients[:, 0]
         return [np.concatenate([np.maximum(a, 0), np.minimum(a, 0)])]

@@ -10,20 +10,20 @@ from scipy import stats
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from mercer.expansion import Expansion
-from mercer.gram import Gram
 from mercer.kernels import Kernel, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, Stages, penalty_of, precise, warn_of_kernel, warn_of_zeros
+from mercer.machines.fit import as_kept, fit_of, view
+from mercer.machines.ridge_fit import Chosen, PosedRidge, RidgeFit
 from mercer.machines.targets import weights_at_least_zero
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.samples.door import in_memory
-from mercer.solvers import Cholesky
-from mercer.solvers.cholesky import Invertible, InvertibleGram
-from mercer.solvers.posterior import Posterior
+from mercer.solvers import Cholesky, Solution
+from mercer.solvers.cholesky import InvertibleGram
 from mercer.solvers.progress import OnStage
 
 #: A weight this small beside the largest is zero: its inverse may be beyond all numbers.
@@ -47,7 +47,13 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         "verbose": ["verbose"],
     }
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: OnStage) -> tuple[Any, Invertible]:
+    #: What it keeps.
+    _keeps: ClassVar[type[RidgeFit]] = RidgeFit
+
+    expansion_, certificate_, dual_coef_, intercept_ = view(), view(), view(), view()
+    scale_, support_, X_fit_ = view(), view(), view()
+
+    def _chosen(self, posed: PosedRidge, begin: OnStage) -> Chosen:
         """The penalty, for all targets or for each, and by what the system is to be solved."""
         raise NotImplementedError
 
@@ -69,10 +75,23 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
-        stages = Stages(self, context)
-        checked = self._validated(X, reset=True)
+        posed = self._pose(X, y, sample_weight)
+        begin = Stages(self, context).begin
+        chosen = self._chosen(posed, begin)
+        problem = squared(posed.targets, chosen.alpha, posed.weight, bias=self.fit_intercept)
+        (solution,) = Cholesky(begin=begin).solve(chosen.system, [problem])
+        fit = self._keep(posed, chosen, solution)
+        warn_of_kernel(self, fit, X, posed.given)
+        warn_of_zeros(fit.kernel, posed.gram.diag(), posed.gram.samples)
+        self._fit = fit
+        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
+        return self
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedRidge:
+        """The system to be solved, but for its penalty."""
+        checked, features = self._admitted(X)
         targets = check_array(in_memory(y, "y"), ensure_2d=False, dtype=np.float64, input_name="y")
-        kernel = self._chosen_kernel(getattr(self, "n_features_in_", 1))
+        kernel = self._chosen_kernel(features.count)
         samples = kernel.samples(checked)
         check_consistent_length(targets, range(len(samples)))
         weight = np.ones(len(samples))
@@ -82,32 +101,31 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         kept = np.flatnonzero(weight)  # a sample of weight zero is as good as absent
         some = samples.take(kept)  # a copy: the user may change X later
         kernel = kernel.resolve(some)
-        self._residuals: Vector | None = None
         gram = kernel.gram(some, budget=0)
-        self._alpha, system = self._chosen(gram, targets[kept], weight[kept], stages.begin)
-        self._problem = squared(targets[kept], self._alpha, weight[kept], bias=self.fit_intercept)
-        (solution,) = Cholesky(begin=stages.begin).solve(system, [self._problem])
-        self.dual_coef_ = np.zeros(targets.shape)
-        self.dual_coef_[kept] = solution.coefficients
-        self.intercept_ = solution.bias
-        self.certificate_ = solution.certificate
-        self.scale_ = np.sum(self._problem.q * solution.coefficients, axis=0) / self._freedom()
-        self.kernel_ = kernel
-        known = precise(kernel, some, solution.coefficients, float(np.abs(targets).max()))
-        self.expansion_ = Expansion(kernel, known, solution.coefficients, np.asarray(solution.bias))
-        self.X_fit_ = X if isinstance(checked, Samples) else checked
-        self._warn_of_kernel(X, targets, gram)
-        self.support_ = kept
-        self._known: list[tuple[Any, Posterior]] = []
-        absent = np.flatnonzero(weight == 0)
-        self._absent = targets[absent] - self.expansion_(samples.take(absent)) if len(absent) else targets[:0]
-        context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
-        return self
+        X_given = X if isinstance(checked, Samples) else checked
+        return PosedRidge(gram, targets[kept], weight[kept], kept, features, samples, targets, X_given)
 
-    def _warn_of_kernel(self, X: Any, targets: Vector, gram: Gram) -> None:
-        """Says that the kernel is not positive semi-definite, or that it is nothing but zeros."""
-        warn_of_kernel(self, X, targets)
-        warn_of_zeros(self.kernel_, gram.diag(), gram.samples)
+    def _keep(self, posed: PosedRidge, chosen: Chosen, solution: Solution) -> RidgeFit:
+        kernel, a = posed.gram.kernel, solution.coefficients
+        known = precise(kernel, posed.gram.samples, a, float(np.abs(posed.given).max()))
+        f = Expansion(kernel, known, a, np.asarray(solution.bias))
+        missed, n = posed.given[:0], len(posed.given)
+        if len(posed.kept) < n:
+            absent = np.setdiff1d(np.arange(n), posed.kept)
+            missed = posed.given[absent] - f(posed.samples.take(absent))
+        return self._keeps(
+            **posed.features.found(),
+            expansion=f,
+            certificate=solution.certificate,
+            alpha=chosen.alpha,
+            targets=posed.targets,
+            weight=posed.weight,
+            free_bias=bool(self.fit_intercept),
+            support=posed.kept,
+            absent=missed,
+            X_given=as_kept(posed.X, f.samples, whole=not len(missed)),
+            **chosen.facts,
+        )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values of the fitted function at X; with ``return_std``, their standard deviations as well.
@@ -123,10 +141,14 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         >>> machine.predict([[0.0], [9.0]], return_std=True)[1].round(3)
         array([0.295, 1.   ])
         """
-        check_is_fitted(self)
-        samples = self._seen(X)
-        mean = self.expansion_(samples)
-        return (mean, np.sqrt(self._variance(samples))) if return_std else mean
+        fit = fit_of(self)
+        if not return_std:
+            return self._predict(fit, X)
+        samples = self._new_samples(X, fit)
+        return fit.expansion(samples), np.sqrt(fit.variance(samples))
+
+    def _predict(self, fit: RidgeFit, X: Any) -> Any:
+        return fit.expansion(self._new_samples(X, fit))
 
     def interval(self, X: Any, level: float = 0.95) -> tuple[Any, Any]:
         """The ends of an interval that holds a new target (of weight 1) at each of X with probability ``level``.
@@ -144,9 +166,10 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         """
         if not 0 < level < 1:
             raise ValueError(f"level is a probability between 0 and 1, not {level!r}")
-        mean, deviation = self.predict(X, return_std=True)
-        spread = np.sqrt(self.scale_ * (deviation**2 + self._alpha))
-        reach = stats.t.ppf((1 + level) / 2, self._freedom()) * spread
+        fit = fit_of(self)
+        samples = self._new_samples(X, fit)
+        mean, variance = fit.expansion(samples), fit.variance(samples)
+        reach = stats.t.ppf((1 + level) / 2, fit.freedom) * np.sqrt(fit.scale * (variance + fit.alpha))
         return mean - reach, mean + reach
 
     def loo_residuals(self) -> Vector:
@@ -162,14 +185,9 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         >>> bool(np.isclose(KernelRidge(kernel="rbf").fit(X, y).loo_residuals()[0], y[0] - without.predict(X[:1])[0]))
         True
         """
-        check_is_fitted(self)
-        if self._residuals is None:
-            if len(self.support_) < 2:
-                raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
-            a = self.dual_coef_[self.support_]
-            precision = self._by_target([posterior.precision() for _, posterior in self._posteriors()])
-            self._residuals = a / precision
-        return self._placed(self._residuals)
+        fit = fit_of(self)
+        residuals: Vector = fit.placed(fit.left_out)
+        return residuals
 
     def residuals(self) -> Vector:
         """y_i - f(x_i) for every training sample, which is alpha a_i / w_i: no kernel value is computed.
@@ -178,52 +196,11 @@ class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, Kerne
         >>> KernelRidge(alpha=1.0).fit([[1.0], [2.0]], [1.0, 3.0]).residuals().round(3)
         array([-0.167,  0.667])
         """
-        check_is_fitted(self)
-        ridges = np.stack([one.ridge for one in self._problem.columns()], axis=1)
-        a = self.dual_coef_[self.support_]
-        return self._placed(ridges.reshape(a.shape) * a)
-
-    def _placed(self, values: Vector) -> Vector:
-        """Values of the samples of positive weight and, of the others, y_i - f(x_i)."""
-        out = np.empty(self.dual_coef_.shape)
-        out[self.support_] = values
-        out[np.setdiff1d(np.arange(len(out)), self.support_)] = self._absent
-        return out
-
-    # -- the Gaussian process ---------------------------------------------------------------------------------
-
-    def _variance(self, samples: Samples) -> Vector:
-        return self._by_target([posterior.variance(samples) for _, posterior in self._posteriors()])
-
-    def _posteriors(self) -> list[tuple[Any, Posterior]]:
-        """The targets of each alpha there is, and what is known for it; factored once."""
-        if not self._known:
-            columns = self._problem.columns()
-            ridges = np.stack([one.ridge for one in columns], axis=1)
-            patterns, which = np.unique(ridges, axis=1, return_inverse=True)
-            gram = self.kernel_.gram(self.expansion_.samples, budget=0)
-            bias = self._problem.total is not None
-            self._known = [
-                (np.flatnonzero(np.ravel(which) == i), Posterior(gram, ridge, bias=bias))
-                for i, ridge in enumerate(patterns.T)
-            ]
-        return self._known
-
-    def _by_target(self, values: list[Vector]) -> Vector:
-        """One column of values per target, from one per alpha."""
-        if self._problem.q.ndim == 1:
-            return values[0]
-        out = np.empty((len(values[0]), self._problem.outputs))
-        for (targets, _), column in zip(self._posteriors(), values, strict=True):
-            out[:, targets] = column[:, None]
-        return out
-
-    def _freedom(self) -> int:
-        return max(1, len(self._problem) - (self._problem.total is not None))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return state | {"_known": []} if "_known" in state else state  # factors are made again where they are wanted
+        fit = fit_of(self)
+        ridges = np.stack([one.ridge for one in fit.problem.columns()], axis=1)
+        a = fit.expansion.coefficients
+        residuals: Vector = fit.placed(ridges.reshape(a.shape) * a)
+        return residuals
 
 
 class KernelRidge(RidgeMachine):
@@ -316,5 +293,5 @@ class KernelRidge(RidgeMachine):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: OnStage) -> tuple[Any, Invertible]:
-        return penalty_of(self.alpha, y), InvertibleGram(gram, begin)
+    def _chosen(self, posed: PosedRidge, begin: OnStage) -> Chosen:
+        return Chosen(penalty_of(self.alpha, posed.targets), InvertibleGram(posed.gram, begin))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,13 +11,29 @@ from scipy.linalg import LinAlgWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
-from mercer.gram import Gram
 from mercer.machines.base import warn_caller
+from mercer.machines.fit import view
 from mercer.machines.ridge import RidgeMachine
+from mercer.machines.ridge_fit import Chosen, PosedRidge, RidgeFit
 from mercer.problem import Vector
-from mercer.solvers.cholesky import Invertible
+from mercer.remembered import remembered
 from mercer.solvers.diagonalised import DiagonalisedGram
 from mercer.solvers.progress import OnStage
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RidgeCVFit(RidgeFit):
+    """Kernel ridge regression, and the errors by which its penalty was found."""
+
+    alphas: Vector
+    errors: Vector
+    best_score: Any
+    #: The leave-one-out residuals, known from the spectrum.
+    residuals: Vector
+
+    @remembered
+    def left_out(self) -> Vector:
+        return self.residuals
 
 
 class KernelRidgeCV(RidgeMachine):
@@ -98,11 +115,15 @@ class KernelRidgeCV(RidgeMachine):
         self.alpha_per_target = alpha_per_target
         self.verbose = verbose
 
-    def _chosen(self, gram: Gram, y: Vector, weight: Vector, begin: OnStage) -> tuple[Any, Invertible]:
+    _keeps: ClassVar[type[RidgeFit]] = RidgeCVFit
+    alpha_, best_score_, alphas_, errors_ = view(), view(), view(), view()
+
+    def _chosen(self, posed: PosedRidge, begin: OnStage) -> Chosen:
+        y, weight = posed.targets, posed.weight
         if len(y) < 2:
             raise ValueError("to leave out one sample takes at least 2 of positive weight, but there is 1 sample")
         given = None if isinstance(self.alphas, Integral) else self._given()  # before the long work
-        spectrum = DiagonalisedGram(gram, weight, begin)
+        spectrum = DiagonalisedGram(posed.gram, weight, begin)
         alphas = spaced(spectrum, int(self.alphas)) if given is None else given
         targets = y.reshape(len(y), -1)
         share = weight / weight.sum()
@@ -110,18 +131,20 @@ class KernelRidgeCV(RidgeMachine):
         paths = spectrum.leave_one_out(targets, alphas, bias=self.fit_intercept)
         errors = np.concatenate([np.einsum("i,aij->aj", share, path.residuals**2) for path in paths])
         best = self._best(spectrum, alphas, errors)
-        self._residuals = np.empty(targets.shape)
+        residuals = np.empty(targets.shape)
         for number in np.unique(best):
             columns = np.flatnonzero(best == number)
             path = next(spectrum.leave_one_out(targets[:, columns], alphas[[number]], bias=self.fit_intercept))
-            self._residuals[:, columns] = path.residuals[0]
-        self._residuals = self._residuals.reshape(y.shape)
+            residuals[:, columns] = path.residuals[0]
         one = y.ndim == 1 or not self.alpha_per_target
         score = -errors[best, np.arange(len(best))]
-        self.alphas_, self.errors_ = alphas, errors.reshape(len(alphas), *y.shape[1:])
-        self.alpha_: Any = float(alphas[best[0]]) if one else alphas[best]
-        self.best_score_: Any = float(score.mean()) if one else score
-        return self.alpha_, spectrum
+        facts = {
+            "alphas": alphas,
+            "errors": errors.reshape(len(alphas), *y.shape[1:]),
+            "best_score": float(score.mean()) if one else score,
+            "residuals": residuals.reshape(y.shape),
+        }
+        return Chosen(float(alphas[best[0]]) if one else alphas[best], spectrum, facts)
 
     def _given(self) -> Vector:
         alphas = check_array(self.alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")

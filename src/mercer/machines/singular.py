@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +11,52 @@ from sklearn.utils.extmath import svd_flip
 
 from mercer import costs
 from mercer.expansion import Expansion
-from mercer.machines.decompose import Decomposition, Watch, certified, divided, without_negative
+from mercer.machines.decompose import (
+    Decomposition,
+    DecompositionFit,
+    PosedDecomposition,
+    Watch,
+    certified,
+    divided,
+    without_negative,
+)
+from mercer.machines.fit import as_kept, view
+from mercer.remembered import remembered
 from mercer.samples import Samples
+from mercer.solvers import Certificate
 from mercer.solvers.eigen import multiplied, reported
-from mercer.solvers.lanczos import Eigenpairs, largest
+from mercer.solvers.lanczos import Eigenpairs, Float, largest
 from mercer.solvers.lapack import interruptible
+
+
+@dataclass(frozen=True, eq=False)
+class Singular:
+    """Singular vectors and values, with what is known of them."""
+
+    left: Float
+    values: Float
+    right: Float
+    residuals: Float
+    iterations: int
+    certificate: Certificate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SingularFit(DecompositionFit):
+    """Singular vectors; those on the right are of ``samples``, and so are those on the left if there are no others."""
+
+    singular_values: Float
+    right: Float
+    own_left: Float | None
+
+    @property
+    def left(self) -> Float:
+        return self.right if self.own_left is None else self.own_left
+
+    @remembered
+    def expansion(self) -> Expansion:
+        factor = divided(self.right, np.sqrt(self.singular_values))
+        return Expansion(self.kernel, self.samples, factor, np.zeros(len(self.singular_values)))
 
 
 class KernelSVD(Decomposition):
@@ -98,54 +139,62 @@ class KernelSVD(Decomposition):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, *, Z: Any = None) -> Self:
         """Finds the singular vectors of k(X, Z), of k(X, X) if Z is None; y is not used."""
-        self._fit(X, y, Z)
+        self._fitted_to(X, y, Z)
         return self
 
-    def _decompose(self, samples: Samples, Z: Any, progress: Watch) -> None:
-        others = samples if Z is None else self.kernel_.samples(Z)
-        count = self._count(min(len(samples), len(others)))
-        if Z is None:
-            self._square(samples, count, progress)
-        else:
-            self._rectangular(samples, others, count, progress)
-        factor = divided(self.right_, np.sqrt(self.singular_values_))
-        self.expansion_ = Expansion(self.kernel_, others.copy(), factor, np.zeros(count))
+    singular_values_, left_, right_ = view(), view(), view()
 
-    def _square(self, samples: Samples, count: int, progress: Watch) -> None:
-        gram = self._gram(samples)
+    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: Watch) -> SingularFit:
+        others = posed.samples if Z is None else posed.kernel.samples(Z)
+        count = self._count(min(len(posed.samples), len(others)))
+        find = self._square if Z is None else self._rectangular
+        found, known = find(posed, others, count, progress), others.copy()
+        return SingularFit(
+            **posed.features.found(),
+            kernel=posed.kernel,
+            samples=known,
+            singular_values=found.values,
+            right=found.right,
+            own_left=None if Z is None else found.left,
+            residuals=found.residuals,
+            certificate=found.certificate,
+            n_iter=found.iterations,
+            gamma=posed.gamma,
+            X_given=as_kept(posed.X, known, whole=Z is None),
+        )
+
+    def _square(self, posed: PosedDecomposition, others: Samples, count: int, progress: Watch) -> Singular:
+        gram = self._gram(posed)
         pairs = self._eigenpairs(multiplied(gram), count, progress)
-        vectors, _ = svd_flip(u=pairs.vectors, v=None)
-        self.singular_values_ = without_negative(pairs.values)
-        self.left_ = self.right_ = vectors
-        self.residuals_, self.n_iter_ = pairs.residuals, pairs.iterations
-        self.certificate_ = self._judged(gram, pairs, float(gram.diag().sum(dtype=np.float64)), "K", balanced=False)
+        V, _ = svd_flip(u=pairs.vectors, v=None)
+        trace = float(gram.diag().sum(dtype=np.float64))
+        values, certificate = without_negative(pairs.values), self._judged(gram, pairs, trace, "K", balanced=False)
+        return Singular(V, values, V, pairs.residuals, pairs.iterations, certificate)
 
-    def _rectangular(self, x: Samples, z: Samples, count: int, progress: Watch) -> None:
+    def _rectangular(self, posed: PosedDecomposition, others: Samples, count: int, progress: Watch) -> Singular:
         """Through the eigenvectors of A'A, A = k(X, Z), by products with A and A'."""
-        x, z = x.astype(np.float64), z.astype(np.float64)
-        A, B = self.kernel_.bind(x, z), self.kernel_.bind(z, x)
+        x, z = posed.samples.astype(np.float64), others.astype(np.float64)
+        A, B = posed.kernel.bind(x, z), posed.kernel.bind(z, x)
         if self._dense(min(A.shape), count):
             progress.begin(f"matrix of {len(x)} and {len(z)} samples")
             K = A.dense()
             progress.begin(f"singular vectors of {len(x)} x {len(z)}")
             U, s, V = interruptible(lambda: np.linalg.svd(K, full_matrices=False))
-            U, V, self.n_iter_, converged = U[:, :count], V[:count].T, 1, True
-            self.singular_values_ = s[:count]
+            U, s, V, iterations, converged = U[:, :count], s[:count], V[:count].T, 1, True
         else:
-            start = self._random().standard_normal(
-                (A.shape[1], min(A.shape[1], max(count + costs.BLOCK_GUARDS, costs.BLOCK_WIDTH)))
-            )
+            width = min(A.shape[1], max(count + costs.BLOCK_GUARDS, costs.BLOCK_WIDTH))
+            start = self._random().standard_normal((A.shape[1], width))
             both = lambda W: np.asarray(B.product(A.product(W)), dtype=np.float64)  # noqa: E731
             pairs = largest(both, start, count, *self._limits(), progress=reported(progress, 64))
             self._warn(pairs)
             V, converged = pairs.vectors, pairs.converged
             images = np.asarray(A.product(V), dtype=np.float64)
-            self.singular_values_ = np.linalg.norm(images, axis=0)
-            U, self.n_iter_ = divided(images, self.singular_values_), pairs.iterations + 1
-        self.left_, flipped = svd_flip(u=U, v=V.T)
-        self.right_ = flipped.T
-        back = np.asarray(B.product(self.left_), dtype=np.float64)
-        self.residuals_ = np.linalg.norm(back - self.right_ * self.singular_values_, axis=0)
+            s = np.linalg.norm(images, axis=0)
+            U, iterations = divided(images, s), pairs.iterations + 1
+        left, flipped = svd_flip(u=U, v=V.T)
+        right = flipped.T
+        residuals = np.linalg.norm(np.asarray(B.product(left), dtype=np.float64) - right * s, axis=0)
         # Singular values are the largest eigenvalues of A beside A', whose vectors are u above v.
-        found = Eigenpairs(self.singular_values_, V, self.residuals_, self.n_iter_, converged)
-        self.certificate_ = replace(certified(found), convex=True)  # A'A is positive semi-definite
+        found = Eigenpairs(s, V, residuals, iterations, converged)
+        certificate = replace(certified(found), convex=True)  # A'A is positive semi-definite
+        return Singular(left, s, right, residuals, iterations, certificate)

@@ -18,11 +18,9 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils._sparse import _align_api_if_sparse
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
 from mercer.expansion import Expansion, root
-from mercer.gram import Gram
 from mercer.kernels import Kernel, Linear, Precomputed, named_kernel
 from mercer.kernels.named import NAMES
 from mercer.kernels.pairs import chunks
@@ -37,9 +35,21 @@ from mercer.machines.base import (
     warn_of_zeros,
     watch,
 )
+from mercer.machines.fit import AsGiven, InputFeatures, UserFunction, fit_of, view
 from mercer.machines.progress import line, summary
+from mercer.machines.support_fit import SupportFit
 from mercer.machines.targets import positive_weights
-from mercer.machines.training import Positions, Training, certificate_of, dense, finite, stored, vectors
+from mercer.machines.training import (
+    Combined,
+    Posed,
+    Positions,
+    Targets,
+    Training,
+    certificate_of,
+    dense,
+    finite,
+    vectors,
+)
 from mercer.memory import keep_at_most
 from mercer.problem import Problem, Vector
 from mercer.samples import Samples, Similarities, SparseVectors, Vectors
@@ -50,11 +60,6 @@ from mercer.threads import limited
 
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to \
 be preprocessed."
-#: The attributes of a solution.
-FOUND = (
-    *("_expansion", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_"),
-    *("certificate_", "fit_status_", "n_iter_", "shape_fit_"),
-)
 
 
 class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
@@ -62,6 +67,11 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     #: Whether coefficients may be at the ends of an interval, so that samples have none, a free or the largest one.
     _bounded: ClassVar[bool] = True
+    #: What it keeps.
+    _keeps: ClassVar[type[SupportFit]] = SupportFit
+
+    support_, support_vectors_, n_support_, dual_coef_, intercept_ = view(), view(), view(), view(), view()
+    certificate_, expansion_, n_iter_, fit_status_, shape_fit_ = view(), view(), view(), view(), view()
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(NAMES)), Kernel, callable],
@@ -80,31 +90,33 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
     # -- what a machine says ----------------------------------------------------------------------------------
 
-    def _targets(self, y: Any, samples: int) -> Array:
+    def _targets(self, y: Any, samples: int) -> Targets:
         """One target per sample, checked."""
         raise NotImplementedError
 
-    def _arranged(self, target: Array, weight: Vector) -> Positions:
+    def _arranged(self, targets: Targets, weight: Vector) -> Positions:
         """The positions of the samples to train on, in the order the problems shall have."""
         return np.flatnonzero(weight > 0)
 
     def _problems(self, training: Training) -> list[Problem]:
         raise NotImplementedError
 
-    def _combined(
-        self, training: Training, problems: list[Problem], solutions: list[Solution]
-    ) -> tuple[Vector, Vector]:
-        """The coefficients, one row per sample of positive weight, and the biases of all solutions."""
+    def _combined(self, training: Training, problems: list[Problem], solutions: list[Solution]) -> Combined:
+        """All solutions as one function."""
         (solution,) = solutions
-        return solution.coefficients[:, None], np.atleast_1d(solution.bias)
+        return Combined(solution.coefficients[:, None], np.atleast_1d(solution.bias))
 
-    def _separated(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
+    def _start_of_each(self, training: Training, problems: list[Problem], coefficients: Vector) -> list[Vector]:
         """The coefficients of each problem, as far as the combined ones tell: where a warm start begins."""
         return [coefficients[:, 0]]
 
     def _size(self, training: Training) -> float:
         """The size of the values of f against which errors are measured."""
         return 1.0
+
+    def _predict(self, fit: Any, X: Any) -> Array:
+        """What ``predict`` says by this fit."""
+        raise NotImplementedError
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -113,59 +125,49 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         """Fits the machine to samples X and targets y; ``sample_weight`` multiplies C, or the weight 1, per sample."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        return self._fit(X, y, sample_weight)
+        return self._fitted_to(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fitted_to(self, X: Any, y: Any, sample_weight: Any) -> Self:
         context = self._init_callback_context(max_subtasks=None)
         given = dict(X=X, y=y, metadata={"sample_weight": sample_weight})
         context.call_on_fit_task_begin(estimator=self, **given)
-        training, gram, problems, start = self._posed_anew(X, y, sample_weight)
-        self._forget()
+        posed = self._pose(X, y, sample_weight)
+        training, gram = posed.training, posed.gram
         try:
             with limited(self.n_jobs):
-                solutions = self._solver(training, context).solve(gram, problems, start, training.order)
+                solutions = self._solver(training, context).solve(gram, posed.problems, posed.starts, training.order)
         except SolverInterrupted as interrupt:
             with contextlib.suppress(ValueError):  # what there is may be too little for a model
-                self._keep(X, training, problems, interrupt.solutions, precisely=False)
+                self._fit = self._keep(posed, interrupt.solutions, precisely=False)
             raise
         self._refuse_overflow(training, solutions)
         # Of vectors only a matrix of zeros counts, and then no function has a norm, where norms are known.
         if not training.samples.numeric or not any(abs(solution.squared_norm) > 0 for solution in solutions):
             warn_of_zeros(training.kernel, gram.diag()[training.place], training.samples)
-        self._keep(X, training, problems, solutions)
+        fit = self._keep(posed, solutions)
         if self.verbose:
             tell(self, None, "solve", summary(list(map(certificate_of, solutions)), float(self.tol)), {})
         self._warn(training, solutions)
-        warn_of_kernel(self, X, None if is_outlier_detector(self) else y)
-        self._complete(training, gram)
+        warn_of_kernel(self, fit, X, None if is_outlier_detector(self) else y)
+        try:
+            fit = self._completed(fit, posed)
+        except SolverInterrupted:
+            self._fit = fit
+            raise
+        self._fit = fit
         context.call_on_fit_task_end(estimator=self, **given, reconstruction_attributes={})
         return self
 
-    def _posed_anew(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Training, Gram, list[Problem], list[Vector | None] | None]:
-        """What is to be solved, and from where on; data that are refused leave the machine as it was."""
-        before = dict(self.__dict__)
-        try:
-            training = self._training(X, y, sample_weight)
-            problems = self._problems(training)
-            gram = training.kernel.gram(training.samples, self._budget(), lasting=False)
-            return training, gram, problems, self._start(training, problems)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> Posed:
+        """What is to be solved, and from where on."""
+        training = self._training(X, y, sample_weight)
+        problems = self._problems(training)
+        gram = training.kernel.gram(training.samples, self._budget(), lasting=False)
+        return Posed(training, gram, problems, self._starts(training, problems))
 
-    def _forget(self) -> None:
-        """Lets go of the function of an earlier fit: it is of other data, and its memory is wanted."""
-        for name in FOUND:
-            self.__dict__.pop(name, None)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_expansion")
-
-    def _complete(self, training: Training, gram: Gram) -> None:
-        """Whatever a machine adds to the solutions."""
+    def _completed(self, fit: Any, posed: Posed) -> Any:
+        """The fit with whatever a machine adds to the solutions."""
+        return fit
 
     def _solver(self, training: Training, context: Any = None) -> SMO | QP:
         if self.solver == "qp":
@@ -188,123 +190,102 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     # -- data -------------------------------------------------------------------------------------------------
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
-        kernel, samples = self._opened(X)
+        kernel, samples, features, function = self._kernel_and_samples(X)
         n = len(samples)
-        target = self._targets(y, n)
+        targets = self._targets(y, n)
         given = in_memory(sample_weight, "sample_weight")
         none = np.asarray(given).size == 0  # which scikit-learn takes for no weights
         weight = positive_weights(None if none else given, n)
-        place = self._arranged(target, weight)
+        place = self._arranged(targets, weight)
         dropped = len(place) < n and (kernel.pending or kernel.by_call)
         resolved = kernel.resolve(samples.take(np.sort(place)) if dropped else samples)
-        return Training(resolved, samples, place, target[place], weight[place])
+        return Training(
+            resolved,
+            samples,
+            place,
+            targets.value[place],
+            weight[place],
+            given=X,
+            features=features,
+            function=function,
+            classes=targets.classes,
+            class_weight=targets.class_weight,
+        )
 
-    def _opened(self, X: Any) -> tuple[Kernel, Samples]:
+    def _kernel_and_samples(self, X: Any) -> tuple[Kernel, Samples, InputFeatures, UserFunction | None]:
         """The kernel that the parameters name, and X as its samples."""
-        self._function: Any = None
-        self._X_fit = None
-        if isinstance(self.kernel, Kernel):
-            return self.kernel, self.kernel.samples(self._validated(X, reset=True))
-        if callable(self.kernel):  # called once for the whole matrix, as scikit-learn does
-            self._function, self._X_fit = self.kernel, in_memory(X)
-            known = Similarities(self._matrix(X, _num_samples(X)))
-            if not known.symmetric:
+        if callable(self.kernel) and not isinstance(self.kernel, Kernel):
+            # called once for the whole matrix, as scikit-learn does
+            function = UserFunction(self.kernel, in_memory(X))
+            similar = Similarities(matrix_of(function, X, _num_samples(X)))
+            if not similar.symmetric:
                 raise ValueError("the kernel function must be symmetric, but f(X, X) and its transpose differ")
-            return Precomputed(), known
-        if self.kernel == "precomputed" and sp.issparse(X):
+            return Precomputed(), similar, InputFeatures(self), function
+        if isinstance(self.kernel, str) and self.kernel == "precomputed" and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
-        samples = vectors(self._validated(X, reset=True))
+        checked, features = self._admitted(X)
+        if isinstance(self.kernel, Kernel):
+            return self.kernel, self.kernel.samples(checked), features, None
+        samples = vectors(checked)
         if self.kernel == "precomputed":
             if len(samples) != samples.width:
                 raise ValueError(
                     f"Precomputed matrix must be a square matrix. Input is a {len(samples)}x{samples.width} matrix."
                 )
-            return Precomputed(), Precomputed().samples(samples)
+            return Precomputed(), Precomputed().samples(samples), features, None
         gamma = resolved_gamma(self.gamma, samples) if isinstance(self.gamma, str) else self.gamma
         if self.gamma == "scale" and not (0 < gamma < np.inf):
             raise ValueError(NOT_FINITE)  # the variance of X, or its inverse, is beyond float64
         kernel = named_kernel(self.kernel, columns=samples.width, gamma=gamma, degree=self.degree, coef0=self.coef0)
-        return kernel, samples
+        return kernel, samples, features, None
 
-    def _matrix(self, X: Any, columns: int) -> Array:
-        """The values of a user's function between X and the training data, which are so many."""
-        K = self._function(X, self._X_fit)
-        K = np.asarray(dense(K))
-        K = K if K.dtype in FLOATS else K.astype(np.float64)
-        expected = len(X) if type(X) is np.ndarray else _num_samples(X), columns
-        if K.shape != expected:
-            raise ValueError(
-                f"the kernel function returned shape {K.shape} for {expected[0]} samples and {expected[1]} training "
-                "samples; it takes two blocks of samples and returns the matrix of all pairs"
-            )
-        flat = K.T if K.flags.f_contiguous else K
-        if not all(finite(flat[some]) for some in chunks(len(flat), flat[:1].nbytes)):
-            raise ValueError("the kernel function returned NaN or infinity")
-        return K
-
-    def _seen(self, X: Any) -> Samples:
-        """New data as samples of the fitted kernel."""
-        if not hasattr(self, "_expansion"):
-            check_is_fitted(self)
-        if self._function is not None:
-            return Similarities(self._matrix(in_memory(X), self.shape_fit_[0]))
+    def _new_samples(self, X: Any, fit: Any = None) -> Samples:
+        fit = fit_of(self) if fit is None else fit
+        if fit.function is not None:
+            return Similarities(matrix_of(fit.function, in_memory(X), fit.shape_fit[0]))
+        X = self._checked(X, InputFeatures(self, fit))
         if isinstance(self.kernel, Kernel):
-            return self.kernel_.samples(self._validated(X, reset=False))
-        X = self._validated(X, reset=False)
-        if sp.issparse(self.support_vectors_):
+            known: Samples = fit.kernel.samples(X)
+            return known
+        if isinstance(fit.expansion.samples, SparseVectors):
             X = X if sp.issparse(X) else sp.csr_array(X)
         elif sp.issparse(X):
             raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
-        return self.kernel_.samples(vectors(X))
+        samples: Samples = fit.kernel.samples(vectors(X))
+        return samples
 
-    def _value(self, X: Any) -> Array:
+    def _value(self, fit: Any, X: Any) -> Array:
         """The value of the expansion at new data."""
-        samples = self._seen(X)
+        samples = self._new_samples(X, fit)
         with limited(self.n_jobs):
-            return self._expansion(samples)
+            return np.asarray(fit.expansion(samples))
 
-    def _start(self, training: Training, problems: list[Problem]) -> list[Vector | None] | None:
+    def _starts(self, training: Training, problems: list[Problem]) -> list[Vector | None] | None:
         """Where the solver begins: with ``warm_start``, at the coefficients of the last fit to as many samples."""
-        rows = len(training.samples)
-        if not (self.warm_start and hasattr(self, "dual_coef_") and self.shape_fit_[0] == rows):
+        last, rows = self._fit, len(training.samples)
+        if not (self.warm_start and last is not None and last.shape_fit[0] == rows):
             return None
-        old = dense(self.dual_coef_)
-        coefficients = np.zeros((rows, len(old)))
-        coefficients[self.support_] = old.T
-        return list(self._separated(training, problems, coefficients[training.place]))
+        coefficients = np.zeros((rows, last.coefficients.shape[1]))
+        coefficients[last.support] = last.coefficients
+        return list(self._start_of_each(training, problems, coefficients[training.place]))
 
-    # -- fitted attributes ------------------------------------------------------------------------------------
+    # -- what is kept -----------------------------------------------------------------------------------------
 
-    def _keep(
-        self, X: Any, training: Training, problems: list[Problem], solutions: list[Solution], *, precisely: bool = True
-    ) -> None:
-        """Sets the fitted attributes, the function last: Ctrl-C while samples are copied leaves all but that.
-
-        Without ``precisely`` they are copied as they are, which is sooner done.
-        """
-        coefficients, bias = self._combined(training, problems, solutions)
+    def _keep(self, posed: Posed, solutions: list[Solution], *, precisely: bool = True) -> SupportFit:
+        """The solutions as a Fit; without ``precisely`` the samples are copied as they are, which is sooner done."""
+        training = posed.training
+        combined = self._combined(training, posed.problems, solutions)
+        coefficients, bias = combined.coefficients, combined.bias
         if not (np.isfinite(coefficients).all() and np.isfinite(bias).all()):
             raise ValueError(NOT_FINITE)
-        support = self._support(training, np.flatnonzero(coefficients.any(axis=1)))
+        support, counts = self._support(training, np.flatnonzero(coefficients.any(axis=1)))
         spanning = support if len(support) else np.zeros(1, dtype=np.int64)  # the zero function, too, has samples
         coefficients = coefficients[spanning]
-        self.kernel_ = training.kernel
-        self.shape_fit_ = tuple(X.shape) if hasattr(X, "shape") else self._shape(training)
-        self.support_ = training.place[support].astype(np.int32)
-        self._support_weight = training.weight[support]
-        self.dual_coef_ = np.ascontiguousarray(coefficients[: len(support)].T)
-        if isinstance(training.samples, SparseVectors):
-            self.dual_coef_ = stored(self.dual_coef_)
-        self.intercept_ = np.array(bias)
-        certificates = [certificate_of(solution) for solution in solutions]
-        self.certificate_ = certificates[0] if len(certificates) == 1 else tuple(certificates)
-        self.fit_status_ = int(not all(certificate.converged for certificate in certificates))
-        self.n_iter_ = self._iterations([certificate.iterations for certificate in certificates])
         # Their memory is taken from what the core keeps for the next fit.
         times = 3 if precisely and training.samples.dtype != np.float64 else 1
         keep_at_most(max(0, self._budget() - times * training.bytes_of(len(spanning))))
         samples = training.kept(spanning)
-        self.support_vectors_ = self._vectors(X, samples if len(support) else samples.take(support))
+        precision = samples.dtype.name
         if precisely and not isinstance(training.kernel, Precomputed):  # of which nothing is computed in float32
             samples = precise(training.kernel, samples, coefficients, self._size(training))
         f = Expansion(
@@ -313,8 +294,25 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             coefficients[:, 0] if coefficients.shape[1] == 1 else coefficients,
             bias[0] if len(bias) == 1 else bias,
         )
-        known = not isinstance(samples, Similarities) or samples.acquainted
-        self._expansion = f if known else replace(f, length=self._length(f, training, spanning))
+        if isinstance(samples, Similarities) and not samples.acquainted:
+            f = replace(f, length=self._length(f, training, spanning, combined))
+        certificates = tuple(certificate_of(solution) for solution in solutions)
+        place = training.place[support].astype(np.int32)
+        plain = isinstance(samples, (Vectors, SparseVectors, Similarities))
+        return self._keeps(
+            **training.features.found(),
+            expansion=f,
+            support=place,
+            support_weight=training.weight[support],
+            n_support=counts,
+            certificate=certificates[0] if len(certificates) == 1 else certificates,
+            n_iter=self._iterations([certificate.iterations for certificate in certificates]),
+            shape_fit=training.shape,
+            precision=precision,
+            given=None if plain else AsGiven(_safe_indexing(training.given, place)),
+            function=training.function,
+            **combined.facts,
+        )
 
     def _refuse_overflow(self, training: Training, solutions: Sequence[Solution]) -> None:
         """No function comes of a kernel that is not finite, though its coefficients, as far as they go, may be."""
@@ -325,7 +323,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         if not np.isfinite(own[training.place]).all():
             raise ValueError(NOT_FINITE)
 
-    def _length(self, f: Expansion, training: Training, spanning: Positions) -> Vector:
+    def _length(self, f: Expansion, training: Training, spanning: Positions, combined: Combined) -> Vector:
         """|w| of the function of some samples of a given matrix: the root of sum_i a_i (f(x_i) - b)."""
         squared = np.zeros(np.shape(f.bias))
         for some in chunks(len(spanning), 8 * len(training.samples)):
@@ -333,25 +331,12 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         size = np.sqrt(np.abs(training.kernel.diag_of(training.take(spanning)))) @ np.abs(f.coefficients)
         return root(squared, size)
 
-    def _support(self, training: Training, nonzero: Positions) -> Positions:
-        """The positions of the support vectors, in the order of the attributes."""
-        self.n_support_ = np.array([len(nonzero)], dtype=np.int32)
-        return nonzero
-
-    def _shape(self, training: Training) -> tuple[int, ...]:
-        columns = (self.n_features_in_,) if hasattr(self, "n_features_in_") else ()
-        return len(training.samples), *columns
+    def _support(self, training: Training, nonzero: Positions) -> tuple[Positions, Array]:
+        """The positions of the support vectors, in the order of the attributes, and how many there are of each kind."""
+        return nonzero, np.array([len(nonzero)], dtype=np.int32)
 
     def _iterations(self, steps: list[int]) -> Any:
         return steps[0]
-
-    def _vectors(self, X: Any, samples: Samples) -> Any:
-        """The support vectors as the user gave them; of a given matrix there are none."""
-        if isinstance(samples, Similarities):
-            return np.empty((0, 0))
-        if isinstance(samples, SparseVectors):
-            return _align_api_if_sparse(samples.array)
-        return samples.array if isinstance(samples, Vectors) else _safe_indexing(X, self.support_)
 
     def _warn(self, training: Training, solutions: Sequence[Solution]) -> None:
         """Says how far the solver got where that is not far enough."""
@@ -370,26 +355,29 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         warn_caller(text, ConvergenceWarning)
 
     @property
-    def expansion_(self) -> Expansion:
-        """The fitted function."""
-        check_is_fitted(self)
-        return self._expansion
-
-    @property
     def coef_(self) -> Any:
         """The weights of the features, if the kernel is linear; read-only."""
         if not (self.kernel == "linear" or isinstance(self.kernel, Linear)):
             raise AttributeError("coef_ is only available when using a linear kernel")
-        a = self.expansion_.coefficients[: len(self.support_)].reshape(len(self.support_), -1).T
-        if sp.issparse(self.support_vectors_):
-            coef = _align_api_if_sparse(sp.csr_array(stored(a) @ self.support_vectors_))
-            coef.data.flags.writeable = False
-            return coef
-        coef = a @ self.support_vectors_
-        coef.flags.writeable = False
-        return coef
+        return fit_of(self).weights
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+def matrix_of(function: UserFunction, X: Any, columns: int) -> Array:
+    """The values of a user's function between X and the training data, which are so many."""
+    K = np.asarray(dense(function.call(X, function.data)))
+    K = K if K.dtype in FLOATS else K.astype(np.float64)
+    expected = len(X) if type(X) is np.ndarray else _num_samples(X), columns
+    if K.shape != expected:
+        raise ValueError(
+            f"the kernel function returned shape {K.shape} for {expected[0]} samples and {expected[1]} training "
+            "samples; it takes two blocks of samples and returns the matrix of all pairs"
+        )
+    flat = K.T if K.flags.f_contiguous else K
+    if not all(finite(flat[some]) for some in chunks(len(flat), flat[:1].nbytes)):
+        raise ValueError("the kernel function returned NaN or infinity")
+    return K

@@ -1,6 +1,14 @@
-"""Whoever uses a machine while another thread fits it again gets the old function or the new one, and no third."""
+"""A fit assigns one value, when it is done: who uses a machine meanwhile gets the old one, failures change nothing.
 
+What this value holds is tested in ``test_listing``.
+"""
+
+import ast
+import importlib
+import inspect
+import pkgutil
 import sys
+import textwrap
 import threading
 import warnings
 
@@ -8,9 +16,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import mercer.machines
 from mercer import (
     LMS,
     SVC,
+    SVDD,
     SVR,
     BasisRidge,
     KernelLMS,
@@ -30,7 +40,8 @@ from mercer import (
     OneClassSVM,
     Perceptron,
 )
-from mercer.kernels import Gaussian, PolynomialBasis
+from mercer.kernels import Gaussian, IndefiniteKernelWarning, Linear, PolynomialBasis
+from mercer.machines.fit import Fitted
 
 rng = np.random.default_rng(0)
 #: Two data sets, of other sizes, widths and classes.
@@ -44,6 +55,7 @@ MACHINES = [
     SVR(),
     NuSVR(),
     OneClassSVM(),
+    SVDD(),
     LinearSVC(),
     LinearSVR(),
     KernelRidge(kernel=KERNEL),
@@ -72,6 +84,26 @@ def switching():
     sys.setswitchinterval(before)
 
 
+def machine_classes():
+    """Every class of ``mercer.machines`` that is a machine, or is meant to be a part of one."""
+    for module in pkgutil.iter_modules(mercer.machines.__path__, "mercer.machines."):
+        for found in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(found) and issubclass(found, Fitted) and found.__module__ == module.name:
+                yield found
+
+
+@pytest.mark.parametrize("cls", sorted(machine_classes(), key=lambda cls: cls.__name__), ids=lambda cls: cls.__name__)
+def test_nothing_is_assigned_to_a_machine_but_its_parameters_and_its_fit(cls):
+    (body,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    for function in (node for node in ast.walk(body) if isinstance(node, ast.FunctionDef)):
+        if function.name in ("__init__", "set_params"):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+                assert isinstance(node.ctx, ast.Load) or node.attr == "_fit", f"{function.name} sets {node.attr}"
+                assert node.attr != "__dict__", function.name
+
+
 def first(values):
     return np.asarray(values[0] if isinstance(values, tuple) else values)
 
@@ -92,7 +124,7 @@ def said(machine, rows):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
 @pytest.mark.alone("threads read while another fits twenty times")
 def test_readers_get_the_old_machine_or_the_new_one(machine):
     one, two = (clone(machine).fit(*data) for data in (FIRST, SECOND))
@@ -135,7 +167,7 @@ def test_readers_get_the_old_machine_or_the_new_one(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
 def test_data_that_are_refused_leave_a_machine_as_it_was(machine):
     machine = clone(machine).fit(*FIRST)
     values = said(machine, FIRST[0])
@@ -150,7 +182,7 @@ def test_data_that_are_refused_leave_a_machine_as_it_was(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
 @pytest.mark.slow("five fits of every machine")
 def test_a_fit_leaves_nothing_of_the_one_before(machine):
     """Fitted again, a machine has the attributes of one that never was fitted to anything else."""
@@ -159,3 +191,32 @@ def test_a_fit_leaves_nothing_of_the_one_before(machine):
     assert vars(again).keys() == vars(fresh).keys()
     assert said(again, SECOND[0]) == said(fresh, SECOND[0])
     assert again is again.fit(*SECOND)
+
+
+@pytest.mark.parametrize(
+    "machine", [SVC(), SVR(), KernelRidge(), KernelPCA(2), KernelPerceptron(), KernelLMS()], ids=str
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:y is -1 for known outliers")
+def test_a_warning_that_is_an_error_leaves_a_machine_as_it_was(machine):
+    rows, y = FIRST
+    machine = clone(machine).fit(rows, y)
+    before = dict(vars(machine))
+    machine.set_params(kernel=-1 * Linear())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IndefiniteKernelWarning)
+        with pytest.raises((IndefiniteKernelWarning, ValueError)):
+            machine.fit(rows, y)
+    assert vars(machine).keys() == before.keys()
+    assert machine._fit is before["_fit"]
+
+
+def test_parts_make_a_new_fit_of_the_old_one():
+    for machine in (Perceptron(), KernelPerceptron(KERNEL), KernelPerceptron(KERNEL, averaged=True)):
+        rows, y = FIRST
+        machine.partial_fit(rows, y, classes=[0, 1])
+        old, values = machine._fit, machine.decision_function(rows)
+        machine.partial_fit(rows, 1 - y)
+        new, machine._fit = machine._fit, old
+        assert new is not old
+        assert len(old.mistakes) == 1
+        np.testing.assert_array_equal(machine.decision_function(rows), values)

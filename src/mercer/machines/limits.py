@@ -1,0 +1,75 @@
+"""Limits of a fit: time, memory, and seconds of silence, which end or accompany it from outside, whatever it is at."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._available_if import _AvailableIfDescriptor
+
+from mercer.callbacks import TimeLimit, TimeLimitError
+from mercer.caller import warn_caller
+from mercer.deadline import Deadline, TimeIsUp
+from mercer.heartbeat import Heartbeat
+from mercer.solvers import SolverInterrupted
+
+#: The methods that fit a machine.
+FITS = ("fit", "fit_transform", "fit_predict", "partial_fit")
+
+
+def within_limits(fit: Any) -> Any:
+    """A method that fits a machine, ended by its limit of time, with words for a lack of memory."""
+    if isinstance(fit, _AvailableIfDescriptor):  # a method that some machines have
+        return _AvailableIfDescriptor(within_limits(fit.fn), fit.check, fit.attribute_name)
+
+    @functools.wraps(fit)
+    def fitted(self: Any, *args: Any, **keywords: Any) -> Any:
+        before, limit = self._fit, min((one.latest for one in _limits(self)), default=None)
+        try:
+            with Deadline(limit), _heartbeat(self):
+                return fit(self, *args, **keywords)
+        except SolverInterrupted as interrupt:
+            if not isinstance(interrupt.__cause__, TimeIsUp):
+                raise
+            if self._fit is before:
+                raise _nothing(self, limit) from None
+            _warn_of_limit(self)
+            return self
+        except TimeIsUp:
+            raise _nothing(self, limit) from None
+        except MemoryError as error:
+            raise MemoryError(
+                f"{type(self).__name__}: {str(error) or 'there is no memory left'}. {self._takes_less}"
+            ) from error
+
+    return fitted
+
+
+def _heartbeat(machine: Any) -> AbstractContextManager[Any]:
+    return Heartbeat(type(machine).__name__) if getattr(machine, "verbose", False) else nullcontext()
+
+
+def _limits(machine: Any) -> list[TimeLimit]:
+    return [one for one in getattr(machine, "_skl_callbacks", ()) if isinstance(one, TimeLimit)]
+
+
+def _warn_of_limit(machine: Any) -> None:
+    """Says how far a machine is that was ended amid a step, which has warned of nothing by then."""
+    found = getattr(machine._fit, "certificate", ())
+    for certificate in found if isinstance(found, tuple) else (found,):
+        if not certificate.converged:
+            warn_caller(
+                f"{type(machine).__name__} was ended by its limit of time amid a step: {certificate}. More time, or "
+                "fewer samples, may do better.",
+                ConvergenceWarning,
+            )
+            return
+
+
+def _nothing(machine: Any, limit: float | None) -> TimeLimitError:
+    return TimeLimitError(
+        f"the limit of time ended the fit of {type(machine).__name__} after {limit:.3g} s, before it had found "
+        "anything to keep: the machine is as it was. Give it more time, or fewer samples"
+    )
