@@ -58,7 +58,7 @@ template <class T, class S> class GivenPairs final : public Pairs<T> {
     const S* data_;
     Index row_stride_, column_stride_;
     std::vector<Index> rows_, columns_;
-    Index plain_ = 0; // so many columns, from the first on, lie side by side
+    Index plain_ = 0; // the number of columns that lie side by side, from the first on
 };
 
 std::vector<Index> places(const std::vector<Index>& samples, const std::vector<Index>& order) {

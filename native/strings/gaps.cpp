@@ -1,5 +1,7 @@
 #include "strings/gaps.hpp"
 
+#include "costs.hpp"
+
 #include "strings/masked_counts.hpp"
 #include "threads/pool.hpp"
 
@@ -267,7 +269,6 @@ std::vector<double> shares(const std::vector<double>& weights, Index length) {
 }
 
 double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows, Index columns) {
-    constexpr double kPrepare = 4.0, kLookUp = 4.0, kMeet = 0.7;
     const std::vector<double> share = shares(weights, x.length);
     const double of_row = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)), of_x = of_row * double(rows);
     const double of_block = of_row * double(std::min(rows, kSide));
@@ -283,8 +284,8 @@ double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weight
     }
     const double of_z = double(z.indptr[z.count]) / double(std::max<Index>(z.count, 1)) * double(columns);
     const double down = std::ceil(double(rows) / double(kSide)), across = std::ceil(double(columns) / double(kSide));
-    return kPrepare * sets * (of_x * across + of_z * down) + kLookUp * looked_up * of_z * down +
-           kMeet * met * of_x * of_z;
+    return costs::kWordPrepared * sets * (of_x * across + of_z * down) + costs::kWordLookUp * looked_up * of_z * down +
+           costs::kWordMet * met * of_x * of_z;
 }
 
 template <class T>

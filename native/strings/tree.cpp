@@ -1,5 +1,7 @@
 #include "strings/tree.hpp"
 
+#include "costs.hpp"
+
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -227,7 +229,6 @@ template <class T> class TreePairs final : public Pairs<T> {
 } // namespace
 
 double tree_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows) {
-    constexpr double kStep = 1.5; // nanoseconds to take a word to a node
     const auto most = Index(weights.size()) - 1;
     const double words = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)) * double(rows);
     const double equal = 1.0 / double(x.alphabet);
@@ -243,7 +244,7 @@ double tree_time(const Bags& x, const Bags& z, const std::vector<double>& weight
             chance[std::size_t(d)] = chance[std::size_t(d)] * equal + chance[std::size_t(d) - 1] * (1 - equal);
         chance[0] *= equal;
     }
-    return kStep * words * steps;
+    return costs::kWordStep * words * steps;
 }
 
 template <class T>

@@ -39,7 +39,7 @@ class DifferenceKernel(WordKernel):
     """k(x, z) = sum over the words u of x and v of z, of one length, of weight(number of letters that differ)."""
 
     def weights(self, letters: int) -> list[int]:
-        """The weight of 0, 1, ... differing letters, for an alphabet of so many; zero beyond."""
+        """The weight of 0, 1, ... differing letters, for an alphabet of ``letters`` letters; zero beyond."""
         raise NotImplementedError(f"{type(self).__name__} must give its weights")
 
     def length(self) -> int:
@@ -218,7 +218,7 @@ class GappedKmer(DifferenceKernel):
                 f"{self.possible(letters)}; take a smaller k, or an alphabet of fewer letters"
             )
         coded, owner = x.coded(code), np.repeat(np.arange(len(x)), x.lengths)
-        if len(coded) < self.l:  # with letters that nothing equals, as an array has so many places
+        if len(coded) < self.l:  # with letters that nothing equals, as the array must have l places
             coded, owner = np.full(self.l, -1), np.arange(self.l)
         words, of = sliding_window_view(coded, self.l), owner[: len(owner) - self.l + 1]
         whole = of == owner[self.l - 1 :]

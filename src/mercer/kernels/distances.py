@@ -81,7 +81,7 @@ class Distance:
         return None
 
     def alike_in(self, columns: int) -> Distance:
-        """A distance that is as good as this one on samples of so many columns, and of which more may be known."""
+        """A distance that is as good as this one on samples of ``columns`` columns, and of which more may be known."""
         return self
 
 

@@ -31,7 +31,7 @@ from mercer.remembered import remembered
 from mercer.samples import Samples, Sequences, SparseVectors, as_sequences
 from mercer.samples.base import Array
 
-#: Explicit features have at most so many columns.
+#: The most columns of explicit features: their numbers are 32-bit integers.
 MOST_COLUMNS = 2**31 - 1
 
 
@@ -199,7 +199,7 @@ class WordKernel(SequenceKernel, Numbering):
         return self.counts(x, like)
 
     def possible(self, letters: int) -> int:
-        """The number of features there may be over so many letters."""
+        """The number of features there may be over an alphabet of ``letters`` letters."""
         shortest, longest, _, _ = self.words()
         return int(sum(letters**k for k in range(shortest, longest + 1)))
 
