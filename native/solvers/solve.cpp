@@ -35,6 +35,10 @@ constexpr double kNegligible = 0.05;
 // deviations of that where they are independent, and twice the most that was seen.
 constexpr double kClose = 1e-6, kDoubt = 0.03;
 
+// At least this of k(x, x), which bounds the entries: where the bound on the errors is as small as they are, as in
+// sums with a large constant, its part is too little. A tenth more than the most that was seen.
+constexpr double kRounded = 1.5e-7;
+
 // What roundings that are not independent may add to every entry, of its size: about one in single precision.
 constexpr double kBiased = 1e-7;
 
@@ -73,11 +77,12 @@ template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, Setti
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const Task& task, double error) {
+    Doubt(const Gram<double>& exact, const Task& task, double error) {
         double energy = 0;
         for (Index p = 0; p < task.problem.count; ++p) {
+            const double rounded = error > 0 ? kRounded * std::abs(exact.diagonal(task.problem.sample_of(p))) : 0;
             violation += 2 * error * std::abs(task.a[p]);
-            objectives += kDoubt * error * task.a[p] * task.a[p];
+            objectives += std::max(kDoubt * error, rounded) * task.a[p] * task.a[p];
             energy += task.a[p] * task.f[p];
         }
         if (error > 0) objectives += 0.5 * kBiased * std::abs(energy);
@@ -95,8 +100,8 @@ Certificate certify(const Task& task, const Doubt& doubt) {
 
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(ExactProducts& products, double error, Task& task, double tol) {
-    Doubt doubt(task, error);
+bool judge(const Gram<double>& exact, ExactProducts& products, double error, Task& task, double tol) {
+    Doubt doubt(exact, task, error);
     // The objectives first: what they need is computed at half the price.
     if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
         products.support();
@@ -156,7 +161,7 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, Task& task, c
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
         run(*matrices.single, memory, task, settings, number);
         ExactProducts products(*matrices.exact, problem, task.a, task.f);
-        if (judge(products, matrices.single->error(), task, settings.tol)) return;
+        if (judge(*matrices.exact, products, matrices.single->error(), task, settings.tol)) return;
         products.all();
     }
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
@@ -179,7 +184,8 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, Task& task, const
     } catch (...) {
         memory.computed += task.solved.computed;
         if (task.begun) {
-            task.certificate = certify(task, Doubt(task, task.bits == 32 ? matrices.single->error() : 0.0));
+            const double error = task.bits == 32 ? matrices.single->error() : 0.0;
+            task.certificate = certify(task, Doubt(*matrices.exact, task, error));
             if (task.bits == 64) doubt_rounding(*matrices.exact, task, settings.tol);
         }
         throw;
