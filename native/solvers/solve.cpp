@@ -57,15 +57,18 @@ void share(MatrixMemory& memory, const Gram<T>& gram, const std::vector<Run>& ru
     common = std::make_unique<CommonRows<T>>(gram, runs, budget);
 }
 
-// What is lent to a problem that is solved alone, and what that leaves of the budget. Rows of the other precision make
-// way if they take more than this part of it.
-constexpr std::size_t kOther = 4;
-template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, Settings& settings) {
+// What is lent to a problem that is solved alone, and what that leaves of the budget. What is known already must not
+// change the steps: rows of the other precision stay only beside all that this solve could make use of.
+template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& problem, Settings& settings) {
     using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
-    if (memory.bytes<Other>() > settings.budget / kOther) memory.drop<Other>();
-    settings.budget -= memory.bytes<Other>();
+    const auto n = std::size_t(gram.size());
     const std::size_t free = settings.budget - std::min(settings.budget, gram.bytes());
-    if (worth_whole(memory, gram, free / 2))
+    const bool whole = worth_whole(memory, gram, free / 2);
+    const std::size_t useful = 2 * gram.bytes() + MemoryPlan<T>(gram, problem).taken() +
+                               n * KeptRows<T>::bytes_each(gram.size()) + (whole ? n * n * sizeof(T) : 0);
+    if (memory.bytes<Other>() + useful > settings.budget) memory.drop<Other>();
+    settings.budget -= memory.bytes<Other>();
+    if (whole)
         share(memory, gram, {{0, gram.size()}}, free / 2);
     else
         memory.common<T>().reset();
@@ -150,7 +153,8 @@ void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
 }
 
 template <class T> void run(const Gram<T>& gram, MatrixMemory& memory, Task& task, Settings settings, Index number) {
-    const Lent<T> lent = settings.together ? Lent<T>{memory.common<T>().get()} : lend(memory, gram, settings);
+    const Lent<T> lent =
+        settings.together ? Lent<T>{memory.common<T>().get()} : lend(memory, gram, task.problem, settings);
     task.bits = 8 * int(sizeof(T));
     decompose(gram, lent, task.problem, task.total, settings, task.solved, task.begun, task.a, task.f, number);
 }
@@ -257,6 +261,7 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         (own * kMuch > work ? alone : together).push_back(i);
     }
     MatrixMemory own;
+    own.lasting = matrices.memory.lasting; // the steps are those of a matrix that nobody else uses
     const std::unique_lock lock(matrices.memory.in_use, std::try_to_lock);
     MatrixMemory& memory = lock ? matrices.memory : own;
     for (std::size_t i : alone) solve_one(matrices, memory, tasks[i], settings, Index(i));
