@@ -9,8 +9,9 @@ namespace mercer {
 template <class T>
 bool read_rows(const Matrices& matrices, const std::vector<Index>& rows, std::size_t budget, T* out) {
     const Gram<T>* gram = matrices.of<T>();
-    std::unique_lock lock(matrices.memory.in_use, std::try_to_lock);
-    if (!gram || !lock) return false;
+    if (!gram) return false;
+    const MatrixMemory::Use use(matrices.memory);
+    if (!use) return false;
     const Index n = gram->size();
     KeptRows<T>& kept = matrices.memory.rows<T>();
     if (kept.length() != n) {
