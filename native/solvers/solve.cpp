@@ -34,6 +34,10 @@ constexpr double kNegligible = 0.05;
 // deviations of that where they are independent, and twice the most that was seen.
 constexpr double kClose = 1e-6, kDoubt = 0.03;
 
+// At least this of k(x, x), which bounds the entries: where the bound on the errors is as small as they are, as in
+// sums with a large constant, its part is too little. A tenth more than the most that was seen.
+constexpr double kRounded = 1.5e-7;
+
 // What roundings that are not independent may add to every entry, of its size: about one in single precision.
 constexpr double kBiased = 1e-7;
 
@@ -52,15 +56,19 @@ void share(MatrixMemory& memory, const Gram<T>& gram, const std::vector<Run>& ru
     common = std::make_unique<CommonRows<T>>(gram, runs, budget);
 }
 
-// What is lent to a problem that is solved alone, and what that leaves of the budget. Rows of the other precision make
-// way if they take more than this part of it.
-constexpr std::size_t kOther = 4;
-template <class T> LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, Settings& settings) {
+// What is lent to a problem that is solved alone, and what that leaves of the budget. What is known already must not
+// change the steps: rows of the other precision stay only beside all that this solve could make use of.
+template <class T>
+LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& problem, Settings& settings) {
     using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
-    if (memory.bytes<Other>() > settings.budget / kOther) memory.drop<Other>();
-    settings.budget -= memory.bytes<Other>();
+    const auto n = std::size_t(gram.size());
     const std::size_t free = settings.budget - std::min(settings.budget, gram.bytes());
-    if (worth_whole(memory, gram, free / 2))
+    const bool whole = worth_whole(memory, gram, free / 2);
+    const std::size_t useful = 2 * gram.bytes() + MemoryPlan<T>(gram, problem).taken() +
+                               n * KeptRows<T>::bytes_each(gram.size()) + (whole ? n * n * sizeof(T) : 0);
+    if (memory.bytes<Other>() + useful > settings.budget) memory.drop<Other>();
+    settings.budget -= memory.bytes<Other>();
+    if (whole)
         share(memory, gram, {{0, gram.size()}}, free / 2);
     else
         memory.common<T>().reset();
@@ -72,11 +80,12 @@ template <class T> LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, S
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const ProblemRun& task, double error) {
+    Doubt(const Gram<double>& exact, const ProblemRun& task, double error) {
         double energy = 0;
         for (Index p = 0; p < task.problem.count; ++p) {
+            const double rounded = error > 0 ? kRounded * std::abs(exact.diagonal(task.problem.sample_of(p))) : 0;
             violation += 2 * error * std::abs(task.a[p]);
-            objectives += kDoubt * error * task.a[p] * task.a[p];
+            objectives += std::max(kDoubt * error, rounded) * task.a[p] * task.a[p];
             energy += task.a[p] * task.f[p];
         }
         if (error > 0) objectives += 0.5 * kBiased * std::abs(energy);
@@ -94,8 +103,8 @@ Certificate certify(const ProblemRun& task, const Doubt& doubt) {
 
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(ExactProducts& products, double error, ProblemRun& task, double tol) {
-    Doubt doubt(task, error);
+bool judge(const Gram<double>& exact, ExactProducts& products, double error, ProblemRun& task, double tol) {
+    Doubt doubt(exact, task, error);
     // The objectives first: what they need is computed at half the price.
     if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
         products.support();
@@ -145,7 +154,8 @@ void doubt_rounding(const Gram<double>& exact, ProblemRun& task, double tol) {
 
 template <class T>
 void run(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& task, Settings settings, Index number) {
-    const LentRows<T> lent = settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, settings);
+    const LentRows<T> lent =
+        settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, task.problem, settings);
     task.bits = 8 * int(sizeof(T));
     decompose(gram, lent, task.problem, task.total, settings, task.solved, task.begun, task.a, task.f, number);
 }
@@ -157,7 +167,7 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& t
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
         run(*matrices.single, memory, task, settings, number);
         ExactProducts products(*matrices.exact, problem, task.a, task.f);
-        if (judge(products, matrices.single->error(), task, settings.tol)) return;
+        if (judge(*matrices.exact, products, matrices.single->error(), task, settings.tol)) return;
         products.all();
     }
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
@@ -181,7 +191,8 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& task,
     } catch (...) {
         memory.computed += task.solved.computed;
         if (task.begun) {
-            task.certificate = certify(task, Doubt(task, task.bits == 32 ? matrices.single->error() : 0.0));
+            const double error = task.bits == 32 ? matrices.single->error() : 0.0;
+            task.certificate = certify(task, Doubt(*matrices.exact, task, error));
             if (task.bits == 64) doubt_rounding(*matrices.exact, task, settings.tol);
         }
         throw;
@@ -253,6 +264,7 @@ void solve(const Matrices& matrices, std::vector<ProblemRun>& tasks, const Setti
         (own * kMuch > work ? alone : together).push_back(i);
     }
     MatrixMemory own;
+    own.lasting = matrices.memory.lasting; // the steps are those of a matrix that nobody else uses
     const MatrixMemory::Use use(matrices.memory);
     MatrixMemory& memory = use ? matrices.memory : own;
     for (std::size_t i : alone) solve_one(matrices, memory, tasks[i], settings, Index(i));

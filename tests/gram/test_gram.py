@@ -1,5 +1,7 @@
 """The Gram matrix as an operator: the rows it keeps, blocks, products, memory, threads and refusals."""
 
+import copy
+import pickle
 import threading
 import tracemalloc
 
@@ -419,3 +421,22 @@ def test_a_gram_matrix_is_an_array(kernel, dtype):
     assert (np.asarray(K) != 7).any()
     np.testing.assert_allclose(np.linalg.eigvalsh(K), np.linalg.eigvalsh(K.to_dense()), atol=1e-4)
     np.testing.assert_allclose(np.ones(20) @ K, K @ np.ones(20), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.0), Gaussian(1.0) + 0.1 * Linear(), Gaussian(2.0).on([0, 1]) * Linear()], ids=repr
+)
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda gram: pickle.loads(pickle.dumps(gram))])
+def test_a_gram_matrix_in_use_can_be_copied_and_pickled(kernel, copied):
+    for gram in (kernel.gram(X, budget=10**6), kernel.gram(X.astype(np.float32), budget=10**6).exact):
+        rows, product = gram.rows([3, 1]), gram @ X
+        other = copied(gram)
+        assert (other.computed, other.budget, other.given) == (0, gram.budget, gram.given)
+        assert (other.rows([3, 1]) == rows).all()
+        assert (other @ X == product).all()
+
+
+@pytest.mark.parametrize("V", [np.ones(50) * 1j, np.array(["a"] * 50), np.full(50, None)], ids=lambda V: V.dtype.str)
+def test_products_with_what_is_no_real_number(V):
+    with pytest.raises(TypeError, match="V must hold real numbers, but its dtype is"):
+        Linear().gram(X) @ V

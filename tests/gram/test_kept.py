@@ -171,6 +171,29 @@ def test_both_precisions_within_one_budget():
         assert gram.matrices(None).kept_bytes <= gram.budget
 
 
+@pytest.mark.parametrize("budget", [10**6, 10**7, 3 * 10**7, 10**9])
+def test_what_is_known_or_in_use_changes_no_step_of_little_memory(budget):
+    kernel, data, labels = Gaussian(1.0), LARGE[:900, :3], sign[:900]
+    values = [0.1, 1.0, 10.0]
+
+    def solved(gram, C):
+        return SMO().solve(gram, [hinge(labels, C)])[0].coefficients
+
+    alone = [solved(kernel.gram(data, budget), C) for C in values]
+    gram = kernel.gram(data, budget)
+    gram.rows(range(300))  # in float64, which the solver uses of large C alone
+    for C, expected in zip(values, alone, strict=True):
+        np.testing.assert_array_equal(solved(gram, C), expected)
+    gram, found = kernel.gram(data, budget), {}
+    rounds = [threading.Thread(target=lambda i=i: found.update({i: solved(gram, values[i % 3])})) for i in range(6)]
+    for thread in rounds:
+        thread.start()
+    for thread in rounds:
+        thread.join()
+    for i in range(6):
+        np.testing.assert_array_equal(found[i], alone[i % 3])
+
+
 def test_rows_may_be_asked_for_while_a_solver_works():
     gram, seen = Gaussian(3.0).gram(LARGE), []
     row = Gaussian(3.0).gram(LARGE).rows([7])

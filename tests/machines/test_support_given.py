@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import mercer.machines.training
-from mercer import SVC, KernelLogistic
+from mercer import SVC, KernelLogistic, KernelPCA, KernelRidge
 from mercer.inspection import margins, support_report
 from mercer.kernels import Gaussian, Precomputed
 from tests.machines.support import MACHINES, iris, small, values
@@ -97,3 +97,16 @@ def test_kernels_made_of_a_matrix_keep_its_rows():
     machine = SVC(kernel=2 * Precomputed().centered() + 1).fit(K, iris[1])
     assert machine.score(K, iris[1]) > 0.9
     assert machine.expansion_.samples.matrix.shape == (len(machine.support_), len(K))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), "rbf"])
+@pytest.mark.parametrize("make", [SVC, KernelLogistic, KernelRidge, KernelPCA])
+def test_a_gram_matrix_is_given_as_precomputed_alone(make, kernel):
+    X, y = iris
+    gram = Gaussian(2.0).gram(X)
+    with pytest.raises(TypeError, match=r"X is a Gram matrix, .* give kernel='precomputed', or"):
+        make(kernel=kernel).fit(gram, y)
+    with pytest.raises(TypeError, match="X is a Gram matrix"):
+        SVC(kernel=kernel).fit(X, y).predict(gram)
+    make(kernel="precomputed").fit(gram, y)
+    make(kernel=Precomputed()).fit(gram, y)

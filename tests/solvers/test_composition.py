@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import SVC
-from mercer.kernels import Categorical, Gaussian, Intersection, Laplacian, Linear, Matern, Polynomial, Spectrum
+from mercer.kernels import Categorical, Cosine, Gaussian, Intersection, Laplacian, Linear, Matern, Polynomial, Spectrum
 from mercer.kernels.native import BoundPairs
 from mercer.kernels.pairs import Pairs
 
@@ -57,3 +57,26 @@ def test_strings_and_their_sums_are_one_matrix_product():
     made = SVC(kernel=kernel).fit(words, labels)
     given = SVC(kernel="precomputed").fit(kernel(words), labels)
     assert made.certificate_.dual == pytest.approx(given.certificate_.dual, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shift"),
+    [
+        (Gaussian(1.0) + 100, 0.0),
+        (Cosine() + 2, 10.0),
+        (0.01 * Linear() + 2, 10.0),
+        (Polynomial(2, gamma=0.01).normalized() + 1, 30.0),
+    ],
+    ids=repr,
+)
+def test_the_optimum_lies_within_the_certificate_where_a_constant_is_most_of_the_kernel(kernel, shift):
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        x = draw.standard_normal((600, 10)) + shift
+        y = np.where(x[:, 0] - shift + draw.standard_normal(600) > 0, 1, -1)
+        for C in (0.1, 0.5):
+            found = SVC(kernel=kernel, C=C).fit(x, y).certificate_
+            optimum = SVC(kernel="precomputed", C=C, tol=1e-9).fit(kernel(x), y).certificate_
+            assert optimum.gap <= 1e-9 * optimum.dual
+            assert found.dual <= optimum.primal
+            assert optimum.dual <= found.primal

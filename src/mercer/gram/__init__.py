@@ -6,7 +6,6 @@ it keeps serve every problem on the same data.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,8 +155,8 @@ class Gram:
         if self.whole_bytes:
             return _native.stored_matrices(self.exact.to_dense(), order)
         # What asks Python for blocks must not keep this object alive, which keeps it alive.
-        other = copy.copy(self)
-        other._live = None
+        other = object.__new__(Gram)
+        other.__dict__.update(self.__dict__, _live=None)
         return self.pairs.matrices(other, order, int(PACKED * self.budget), single=single)
 
     @property
@@ -193,6 +192,8 @@ class Gram:
                 f"K is {len(self)} by {len(self)}, so V must be a vector of {len(self)} numbers or a matrix of "
                 f"{len(self)} rows, but its shape is {V.shape}"
             )
+        if V.dtype.kind not in "fiub":
+            raise TypeError(f"K is real, so V must hold real numbers, but its dtype is {V.dtype}")
         return self.pairs.product(V)
 
     def to_dense(self) -> Array:
@@ -274,6 +275,14 @@ class Gram:
         if which.size and (which.min() < -len(self) or which.max() >= len(self)):
             raise IndexError(f"positions must lie in 0 .. {len(self) - 1}, but got {which.min()} .. {which.max()}")
         return np.where(which < 0, which + len(self), which)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the matrix is made of, for pickle and copies: its rows are computed again when they are wanted."""
+        return {name: vars(self)[name] for name in ("kernel", "samples", "budget", "lasting", "given")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Gram.__init__(self, state["kernel"], state["samples"], state["budget"], lasting=state["lasting"])
+        self.given = state["given"]
 
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, {len(self)} samples, {self.dtype})"

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
 from mercer.caller import warn_caller as warn_caller  # the machines take it from here
+from mercer.gram import Gram
 from mercer.heartbeat import said
 from mercer.kernels import IndefiniteKernelWarning, Kernel, Precomputed, ZeroKernelWarning, named_kernel
 from mercer.kernels.base import instance
@@ -111,6 +112,11 @@ class KernelMachine(Fitted, BaseEstimator):  # type: ignore[misc]
         A Kernel may take more than numbers, so that of scikit-learn's checks only those of the columns apply.
         """
         reset = not features.known
+        if isinstance(X, Gram) and not self._precomputed():
+            raise TypeError(
+                f"X is a Gram matrix, {X!r}, whose rows kernel={self.kernel!r} would take for samples; give "
+                "kernel='precomputed', or the samples themselves"
+            )
         if isinstance(self.kernel, Kernel) and not self._precomputed():
             samples = self.kernel.samples(X)
             if samples.width is not None:  # sequences and the like have no columns to check
