@@ -63,8 +63,8 @@ template <class T> struct CompositionScratch {
 };
 // A user's function may come here again while a block of its own is wanted: it gets memory of its own. So does who
 // streams tiles beside who computes them.
-enum class Use { tile, stream };
-template <class T, Use> class Borrowed {
+enum class ScratchUse { tile, stream };
+template <class T, ScratchUse> class Borrowed {
   public:
     Borrowed() {
         static thread_local CompositionScratch<T> of_thread;
@@ -157,7 +157,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
 
     void stream(const Index* index, Index rows, Index first_column, Index last_column, const Visit& visit,
                 const Ready* ready) const override {
-        Borrowed<T, Use::stream> memory;
+        Borrowed<T, ScratchUse::stream> memory;
         const Index together = height(last_column - first_column);
         std::vector<std::unique_ptr<SpareTile>> lent;
         for (Index r0 = 0; r0 < rows; r0 += together) {
@@ -274,7 +274,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
 
     void tile(const Index* index, Index rows, Index j0, Index j1, const Tile& made, T* out, Index stride) const {
         poll();
-        Borrowed<T, Use::tile> memory;
+        Borrowed<T, ScratchUse::tile> memory;
         const Index wide = j1 - j0, apart = (wide + 15) / 16 * 16; // every row of a block begins on a cache line
         const auto parts = Index(parts_.size());
         T* blocks = memory->blocks.reserve(std::size_t(parts * rows * apart));
