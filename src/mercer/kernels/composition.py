@@ -163,7 +163,7 @@ class ComposedPairs(BoundPairs):
         """A program over the matrices of the parts; in float32, too, where the errors of all of these have bounds."""
         plan = shared(self, products_too=True)
         program = plan.program.ordered(order).native
-        bounds = [part.accuracy() if single and self.program.fits_single() else None for part in plan.parts]
+        bounds = [part.accuracy() if single and plan.program.fits_single() else None for part in plan.parts]
         known = [bound for bound in bounds if bound is not None]
         error = _native.error_of(program, known) if len(known) == len(plan.parts) and plan.parts else np.inf
         each = packed // max(1, len(plan.parts))
@@ -221,7 +221,7 @@ def combined(terms: Sequence[Pairs], action: _native.Action, by: Any, join: np.u
 
 def beside(terms: Sequence[Pairs]) -> list[Pairs]:
     """The terms, with those that are explicit features made one where the first of them stands."""
-    features = [term for term in terms if isinstance(term, FeaturePairs) and term.same == terms[0].same]
+    features = [term for term in terms if isinstance(term, FeaturePairs)]
     if len(features) < 2:
         return list(terms)
     merged = features[0].beside(features[1:])
