@@ -51,7 +51,8 @@ class PythonGram final : public mercer::Gram<double> {
         if (!all_) {
             std::vector<Index> every(static_cast<std::size_t>(size()));
             for (Index i = 0; i < size(); ++i) every[std::size_t(i)] = i;
-            all_ = between(every, every);
+            auto made = between(every, every); // other threads may come here while Python is at it
+            if (!all_) all_ = std::move(made);
         }
         return *all_;
     }

@@ -53,20 +53,23 @@ void share(MatrixMemory& memory, const Gram<T>& gram, const std::vector<Run>& ru
     common = std::make_unique<CommonRows<T>>(gram, runs, budget);
 }
 
-// What is lent to a problem that is solved alone, and what that leaves of the budget. Rows of the other precision make
-// way if they take more than this part of it.
+// What is lent to a problem that is solved alone, and what that leaves of the budget. Rows that are of no use to it, of
+// the other precision or if it is not of all samples, make way if they take more than this part of it.
 constexpr std::size_t kOther = 4;
-template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, Settings& settings) {
+template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& problem, Settings& settings) {
     using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
     if (memory.bytes<Other>() > settings.budget / kOther) memory.drop<Other>();
     settings.budget -= memory.bytes<Other>();
+    const bool all = problem.of_all(gram.size());
+    if (!all && memory.rows<T>().bytes() > settings.budget / kOther) memory.rows<T>().drop();
+    if (!all) settings.budget -= memory.rows<T>().bytes();
     const std::size_t free = settings.budget - std::min(settings.budget, gram.bytes());
     if (worth_whole(memory, gram, free / 2))
         share(memory, gram, {{0, gram.size()}}, free / 2);
     else
         memory.common<T>().reset();
     settings.budget -= memory.common_bytes<T>();
-    return {memory.common<T>().get(), &memory.rows<T>(), memory.lasting};
+    return {memory.common<T>().get(), all ? &memory.rows<T>() : nullptr, all && memory.lasting};
 }
 
 // How far the violation and the objectives may be off if every entry of the matrix is by `error`.
@@ -145,7 +148,8 @@ void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
 }
 
 template <class T> void run(const Gram<T>& gram, MatrixMemory& memory, Task& task, Settings settings, Index number) {
-    const Lent<T> lent = settings.together ? Lent<T>{memory.common<T>().get()} : lend(memory, gram, settings);
+    const Lent<T> lent =
+        settings.together ? Lent<T>{memory.common<T>().get()} : lend(memory, gram, task.problem, settings);
     task.bits = 8 * int(sizeof(T));
     decompose(gram, lent, task.problem, task.total, settings, task.solved, task.begun, task.a, task.f, number);
 }

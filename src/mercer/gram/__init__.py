@@ -47,6 +47,13 @@ class Live:
             return self.order is order
         return self.order is order or np.array_equal(self.order, order)
 
+    def places(self, samples: int) -> NDArray[np.int64] | None:
+        """Where each of so many samples stands, if each stands somewhere, once."""
+        if self.order is None or len(self.order) != samples:
+            return None
+        places = np.argsort(self.order)
+        return places if np.array_equal(self.order[places], np.arange(samples)) else None
+
 
 class Gram:
     """K with K[i, j] = k(x_i, x_j). Made by ``k.gram(X, budget)``; threads may share it.
@@ -106,11 +113,9 @@ class Gram:
         """The rows at these positions; those that are kept are not computed again."""
         which = self._positions(index)
         if not self.pairs.stored and len(which):
-            live, place = self._live, None
-            if live is not None and live.order is not None and len(live.order) == len(self):
-                matrices, place = live.matrices, np.argsort(live.order)
-            else:
-                matrices = self.matrices(None)
+            live = self._live
+            place = None if live is None else live.places(len(self))
+            matrices = self.matrices(None) if live is None or place is None else live.matrices
             out = np.empty((len(which), len(self)), dtype=self.dtype)
             if matrices.rows(which if place is None else place[which], self._for_rows, out):
                 return out if place is None else out[:, place]
@@ -156,9 +161,7 @@ class Gram:
         if self.whole_bytes:
             return _native.stored_matrices(self.exact.to_dense(), order)
         # What asks Python for blocks must not keep this object alive, which keeps it alive.
-        other = copy.copy(self)
-        other._live = None
-        return self.pairs.matrices(other, order, int(PACKED * self.budget), single=single)
+        return self.pairs.matrices(copy.copy(self), order, int(PACKED * self.budget), single=single)
 
     @property
     def whole_bytes(self) -> int:
@@ -274,6 +277,10 @@ class Gram:
         if which.size and (which.min() < -len(self) or which.max() >= len(self)):
             raise IndexError(f"positions must lie in 0 .. {len(self) - 1}, but got {which.min()} .. {which.max()}")
         return np.where(which < 0, which + len(self), which)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied or pickled: all but the core's matrix and the rows that it keeps."""
+        return {**self.__dict__, "_live": None, "_earlier": 0}
 
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, {len(self)} samples, {self.dtype})"

@@ -119,7 +119,6 @@ class ComposedPairs(BoundPairs):
             dtype = np.float64
         super().__init__(shape, dtype, same)
         self.parts, self.program, self.dear = tuple(parts), program, any(part.dear for part in parts)
-        self._bound: Any = None
 
     @property
     def constant(self) -> float | None:
