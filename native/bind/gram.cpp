@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace nb = nanobind;
@@ -85,7 +86,7 @@ template <class T> void bind_rows(nb::class_<BoundMatrices>& matrices) {
     matrices.def(
         "rows",
         [](const BoundMatrices& held, Positions index, std::size_t budget, Block out) {
-            if (!held.same_bits) return false;
+            if (std::is_same_v<T, float> && !held.same_bits) return false;
             const Index n = held.matrices.exact->size();
             mercer::python::checked(index, n);
             if (out.shape(0) != index.shape(0) || Index(out.shape(1)) != n)

@@ -241,7 +241,7 @@ def test_rows_whose_samples_are_not_all_in_the_order_of_a_solver():
     np.testing.assert_array_equal(gram.rows([0, 1, 2]), gram.to_dense()[:3])
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(3.0), Gaussian(3.0) + Gaussian(2.0), Spectrum(3)], ids=repr)
+@pytest.mark.parametrize("kernel", [Gaussian(3.0), Gaussian(3.0) + Linear(), Spectrum(3)], ids=repr)
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda gram: pickle.loads(pickle.dumps(gram))])
 def test_a_copy_keeps_no_rows(kernel, copied):
     gram = kernel.gram(WORDS if isinstance(kernel, Spectrum) else X)
