@@ -32,6 +32,7 @@ test: static native-tests
 # With all combinations where pairs are the rule, on the public sets where MERCER_DATA names their folder.
 stress: static native-tests
 	MERCER_ALL_CASES=1 $(PYTEST) $(SHARED) -m "not alone and not stress"
+	MERCER_ROWS=1000 $(PYTEST) $(SHARED) tests/peers/test_objectives.py
 	$(PYTEST) -m "alone or stress"
 	$(MAKE) sanitize
 

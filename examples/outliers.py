@@ -13,12 +13,13 @@ X, X_new, digit, digit_new = train_test_split(X / 16, digit, test_size=0.5, rand
 threes, others = X[digit == 3], X[digit != 3][:40]
 known = np.concatenate([np.ones(len(threes)), -np.ones(len(others))])
 
+C = 1 / (0.05 * len(threes))  # a twentieth of them may lie outside, as nu=0.05 says for the one-class machine
 for kernel in (Gaussian(3.0), Polynomial(2)):
     print(kernel)
     for name, machine in {
         "one-class machine": OneClassSVM(kernel=kernel, nu=0.05).fit(threes),
-        "ball": SVDD(kernel=kernel, nu=0.05).fit(threes),
-        "ball, outliers known": SVDD(kernel=kernel, nu=0.05).fit(np.vstack([threes, others]), known),
+        "ball": SVDD(C=C, kernel=kernel).fit(threes),
+        "ball, outliers known": SVDD(C=C, kernel=kernel).fit(np.vstack([threes, others]), known),
     }.items():
         area = roc_auc_score(digit_new == 3, machine.decision_function(X_new))
         inside = machine.predict(X_new) == 1

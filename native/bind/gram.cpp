@@ -149,9 +149,13 @@ void bind_gram(nb::module_& m) {
             "lasting", [](const BoundMatrices& held) { return held.matrices.memory.lasting; },
             [](BoundMatrices& held, bool lasting) { held.matrices.memory.lasting = lasting; })
         .def_prop_ro("computed", [](const BoundMatrices& held) { return Index(held.matrices.memory.computed); })
+        // Of rows in both precisions; None while a solve works on them.
         .def_prop_ro("kept_bytes",
-                     [](const BoundMatrices& held) {
-                         return held.matrices.memory.bytes<float>() + held.matrices.memory.bytes<double>();
+                     [](const BoundMatrices& held) -> std::optional<std::size_t> {
+                         mercer::MatrixMemory& memory = held.matrices.memory;
+                         const mercer::MatrixMemory::Use use(memory);
+                         if (!use) return std::nullopt;
+                         return memory.bytes<float>() + memory.bytes<double>();
                      })
         // What a solver would read, written out: in double precision, and in single precision or None.
         .def_prop_ro(

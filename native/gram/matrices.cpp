@@ -29,8 +29,9 @@ template <class T> void make_ready(MatrixMemory& memory, const Gram<T>& gram, st
 template <class T>
 bool read_rows(const Matrices& matrices, const std::vector<Index>& rows, std::size_t budget, T* out) {
     const Gram<T>* gram = matrices.of<T>();
-    std::unique_lock lock(matrices.memory.in_use, std::try_to_lock);
-    if (!gram || !lock) return false;
+    if (!gram) return false;
+    const MatrixMemory::Use use(matrices.memory);
+    if (!use) return false;
     const Index n = gram->size();
     make_ready(matrices.memory, *gram, budget);
     KeptRows<T>& kept = matrices.memory.rows<T>();

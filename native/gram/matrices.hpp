@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 
 namespace mercer {
@@ -38,9 +37,23 @@ class MatrixMemory {
 
     bool lasting = false;            // whether others will want the rows after the solve that computes them
     std::atomic<Index> computed = 0; // rows, so far
-    std::mutex in_use;
+
+    // Whoever gets it has the memory to himself as long as he holds it; who does not, does without.
+    class Use {
+      public:
+        explicit Use(MatrixMemory& memory) : in_use_(memory.in_use_.exchange(true) ? nullptr : &memory.in_use_) {}
+        ~Use() {
+            if (in_use_) *in_use_ = false;
+        }
+        Use(const Use&) = delete;
+        explicit operator bool() const { return in_use_; }
+
+      private:
+        std::atomic<bool>* in_use_;
+    };
 
   private:
+    std::atomic<bool> in_use_ = false;
     KeptRows<float> single_rows_;
     KeptRows<double> exact_rows_;
     std::unique_ptr<CommonRows<float>> single_common_;

@@ -17,9 +17,11 @@
 namespace mercer {
 namespace {
 
-constexpr Index kRun = 512;       // entries of a row that the program runs on together
-constexpr Index kWide = 8192;     // columns of a tile if few cost more, each, than many: a block of sparse.cpp
-constexpr Index kTile = 1 << 18;  // entries of a tile at the most
+constexpr Index kRun = 512;   // entries of a row that the program runs on together
+constexpr Index kWide = 8192; // columns of a tile if few cost more, each, than many: a block of sparse.cpp
+// Bytes of a tile at the most, with all its blocks: half of a second-level cache; or, if tiles are wide, more, as rows
+// are looked up in lists then, once for all columns.
+constexpr Index kTile = Index(1) << 19, kWideTile = Index(1) << 22;
 constexpr Index kTall = 288;      // rows of a tile at the most: a strip of dense.cpp, or more
 constexpr Index kTogether = 128;  // rows that are handed out together, if tiles are wide
 constexpr Index kAccumulated = 4; // rows that are added at once, see Pairs::height()
@@ -95,8 +97,9 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         width_ = narrow_ ? 1 : kWide;
         for (const auto& part : parts_) width_ = std::max(width_, part->grain());
         if (parts_.empty()) width_ = 256;
-        height_ =
-            std::clamp<Index>(kTile / (width_ * std::max<Index>(1, Index(parts_.size()) / 2)), kAccumulated, kTall);
+        const Index row = (Index(parts_.size()) + 1) * width_ * Index(sizeof(T));
+        height_ = std::clamp<Index>((narrow_ ? kTile : kWideTile) / row, kAccumulated, kTall);
+        if (height_ > isa_.mr) height_ -= height_ % isa_.mr;
     }
 
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,

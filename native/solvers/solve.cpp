@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <type_traits>
 
 namespace mercer {
@@ -255,8 +254,8 @@ void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& w
         (own * kMuch > work ? alone : together).push_back(i);
     }
     MatrixMemory own;
-    const std::unique_lock lock(matrices.memory.in_use, std::try_to_lock);
-    MatrixMemory& memory = lock ? matrices.memory : own;
+    const MatrixMemory::Use use(matrices.memory);
+    MatrixMemory& memory = use ? matrices.memory : own;
     for (std::size_t i : alone) solve_one(matrices, memory, tasks[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),
                      [&](std::size_t i, std::size_t j) { return tasks[i].problem.count > tasks[j].problem.count; });

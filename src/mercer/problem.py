@@ -241,7 +241,8 @@ def svdd(y: Vector, C: Any, own: Vector) -> Problem:
     most = float(upper.sum())
     if not most >= 1 - 1e-9:
         raise ValueError(
-            f"the prices C of the targets sum to {most:g}, less than 1, so that no ball is worth it; raise C"
+            f"the prices C of n_samples={int((y > 0).sum())} targets sum to {most:g}, less than 1, so that no ball is "
+            "worth it; raise C"
         )
     return Problem(np.asarray(own, dtype=np.float64) / 2, lower, upper, total=min(most, 1.0))
 

@@ -176,6 +176,21 @@ def test_both_precisions_within_one_budget():
         assert gram.matrices(None).kept_bytes <= gram.budget
 
 
+def test_rows_may_be_asked_for_while_a_solver_works():
+    gram, seen = Gaussian(3.0).gram(LARGE), []
+    row = Gaussian(3.0).gram(LARGE).rows([7])
+
+    def look(progress):
+        seen.append((gram.rows([7]) == row).all())
+        return gram.matrices(None).kept_bytes is not None  # never, and so it goes on
+
+    (found,) = SMO(progress=look).solve(gram, [hinge(sign, 1.0)])
+    assert found.certificate.converged
+    assert all(seen)
+    assert len(seen) > 0
+    assert gram.matrices(None).kept_bytes > 0
+
+
 def test_another_order_begins_anew():
     order = np.random.default_rng(0).permutation(len(X))
     gram = Gaussian(3.0).gram(X)

@@ -118,7 +118,7 @@ MADE = {
     KernelRidge: lambda k: KernelRidge(0.1, kernel=k, fit_intercept=True),
     KernelLMS: lambda k: KernelLMS(k, alpha=0.1),
     OneClassSVM: lambda k: OneClassSVM(kernel=k, nu=0.3),
-    SVDD: lambda k: SVDD(kernel=k, nu=0.2),
+    SVDD: lambda k: SVDD(C=0.2, kernel=k),
 }
 METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "transform", "kneighbors")
 

@@ -28,7 +28,27 @@ class NoveltyFit(SupportFit):
     offset: Vector
 
 
-class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
+class NoveltyMachine(OutlierMixin, SupportMachine):  # type: ignore[misc]
+    """A machine that says of samples whether they lie inside: ``decision_function`` is positive there."""
+
+    _keeps: ClassVar[type[SupportFit]] = NoveltyFit
+    offset_ = view()
+
+    def decision_function(self, X: Any) -> Array:
+        """Positive for inliers, negative for outliers."""
+        return self._value(fit_of(self), X)
+
+    def score_samples(self, X: Any) -> Array:
+        """``decision_function`` plus ``offset_``: of the one-class machine, the sum of kernel values alone."""
+        fit = fit_of(self)
+        return np.asarray(self._value(fit, X) + fit.offset)
+
+    def predict(self, X: Any) -> Array:
+        """1 for inliers, -1 for outliers."""
+        return np.where(self._value(fit_of(self), X) > 0, INSIDE, OUTSIDE)
+
+
+class OneClassSVM(NoveltyMachine):
     """The one-class machine: the part of space, cut off by a hyperplane in the kernel's space, where the data lie.
 
     Minimises ``1/2 |w|^2 - nu (sum w) rho + sum_i w_i max(0, rho - f(x_i))`` over f and rho. At most a share nu of the
@@ -109,9 +129,6 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
         self.warm_start = warm_start
         self.solver = solver
 
-    _keeps: ClassVar[type[SupportFit]] = NoveltyFit
-    offset_ = view()
-
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fits the machine to samples X; y is not used."""
@@ -127,16 +144,3 @@ class OneClassSVM(OutlierMixin, SupportMachine):  # type: ignore[misc]
         combined = super()._combined(training, problems, solutions)
         combined.facts["offset"] = -combined.bias
         return combined
-
-    def decision_function(self, X: Any) -> Array:
-        """Positive for inliers, negative for outliers."""
-        return self._value(fit_of(self), X)
-
-    def score_samples(self, X: Any) -> Array:
-        """``decision_function`` plus ``offset_``: of the one-class machine, the sum of kernel values alone."""
-        fit = fit_of(self)
-        return np.asarray(self._value(fit, X) + fit.offset)
-
-    def predict(self, X: Any) -> Array:
-        """1 for inliers, -1 for outliers."""
-        return np.where(self._value(fit_of(self), X) > 0, INSIDE, OUTSIDE)

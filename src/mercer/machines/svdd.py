@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
 
 from mercer.kernels import Custom, Precomputed
 from mercer.machines.base import warn_caller
-from mercer.machines.fit import view
-from mercer.machines.novelty import NoveltyFit, OneClassSVM
+from mercer.machines.fit import fit_of, view
+from mercer.machines.novelty import INSIDE, OUTSIDE, NoveltyFit, NoveltyMachine
+from mercer.machines.support import SupportMachine
 from mercer.machines.support_fit import SupportFit
 from mercer.machines.targets import column, one_each
 from mercer.machines.training import Combined, Targets, Training
@@ -31,19 +34,19 @@ class BallFit(NoveltyFit):
     own: float | None
 
 
-class SVDD(OneClassSVM):
+class SVDD(NoveltyMachine):
     """Support vector data description: the smallest ball in the kernel's space that holds the samples, errors allowed.
 
     Minimises ``R^2 + sum_i C_i xi_i`` over the centre c, the radius R and ``xi_i >= 0``, where targets are to be
-    within, ``|phi(x_i) - c|^2 <= R^2 + xi_i``, and known outliers without, ``|phi(x_i) - c|^2 >= R^2 - xi_i``. The
-    prices are ``C_i = w_i / (nu sum w)``, summed over the targets: with prices themselves a ball would exist or not
-    depending on how many samples there are, while nu says the same of every number. Where k(x, x) is constant and no
-    outliers are known, the samples inside are those of ``OneClassSVM``.
+    within, ``|phi(x_i) - c|^2 <= R^2 + xi_i``, and known outliers without, ``|phi(x_i) - c|^2 >= R^2 - xi_i``. At most
+    1 / C targets lie outside. Where k(x, x) is constant and no outliers are known, ``C = 1 / (nu n_samples)`` gives the
+    samples inside that ``OneClassSVM(nu=nu)`` gives.
 
     Parameters
     ----------
-    nu : float in (0, 1], default=0.5
-        The share of the targets' weight that may lie outside; for 1 / n_samples and less, none does.
+    C : float, default=1.0
+        The price of an error, multiplied by ``sample_weight``. From 1 on every target lies inside, unless outliers are
+        known, which may lie inside, too; with ``inf`` none may. Of all targets the prices must sum to 1 or more.
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, n_jobs, warm_start, solver
         As in ``OneClassSVM``. Of a given matrix, ``kernel="precomputed"``, new rows do not tell their k(x, x): it is
         taken to be that of the training samples, if these agree in it.
@@ -69,12 +72,48 @@ class SVDD(OneClassSVM):
     Examples
     --------
     >>> from mercer import SVDD
-    >>> machine = SVDD(kernel="linear", nu=0.1).fit([[0.0], [1.0], [2.0]])
+    >>> machine = SVDD(kernel="linear").fit([[0.0], [1.0], [2.0]])
     >>> machine.coef_, round(machine.radius_, 6)
     (array([[1.]]), 1.0)
     >>> machine.predict([[1.5], [2.5]])
     array([ 1, -1])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SupportMachine._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool | int = False,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        solver: str = "smo",
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.solver = solver
 
     _keeps: ClassVar[type[SupportFit]] = BallFit
     radius_ = view()
@@ -88,6 +127,10 @@ class SVDD(OneClassSVM):
         """1 for samples inside, -1 for those outside."""
         return np.asarray(self.fit(X, y, **parameters).predict(X))
 
+    def predict(self, X: Any) -> Array:
+        """1 for samples in the ball or on it, -1 for those outside."""
+        return np.where(self._value(fit_of(self), X) >= 0, INSIDE, OUTSIDE)
+
     def _targets(self, y: Any, samples: int) -> Targets:
         given = np.ones(samples) if y is None else one_each(column(y), samples)
         side = np.where(given == -1, -1.0, 1.0)
@@ -98,14 +141,13 @@ class SVDD(OneClassSVM):
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         training = super()._training(X, y, sample_weight)
-        total = self.nu * training.weight[training.target > 0].sum()
-        if not total:
+        if not (training.target > 0).any():
             raise ValueError("all samples are known outliers (y = -1): there is nothing to describe; give targets")
-        return replace(training, weight=training.weight / total)
+        return training
 
     def _problems(self, training: Training) -> list[Problem]:
         own = training.kernel.diag_of(training.samples)[training.place]
-        return [svdd(training.target, training.weight, own)]
+        return [svdd(training.target, self.C * training.weight, own)]
 
     def _combined(self, training: Training, problems: list[Problem], solutions: list[Solution]) -> Combined:
         combined = super()._combined(training, problems, solutions)
