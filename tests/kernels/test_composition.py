@@ -8,6 +8,7 @@ from mercer import _native
 from mercer.kernels import (
     L2,
     Chi2,
+    Cosine,
     Custom,
     Exponential,
     Gaussian,
@@ -180,3 +181,20 @@ def test_features_are_laid_side_by_side_whatever_stands_before_them():
     kernel = first + Spectrum(1) + Spectrum(2) + first
     x, z = kernel.samples(words), kernel.samples(words[:4])
     assert len(kernel.bind(x, x).parts) == len(kernel.bind(x, z).parts) == 3
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12])
+@pytest.mark.parametrize("kind", ["cosine", "scaled", "polynomial", "power"])
+def test_bounds_of_sparse_samples(kind, scale):
+    for seed in range(20):
+        data = np.random.default_rng(seed)
+        x = sp.random_array((120, 400), density=(0.02, 0.1)[seed % 2], format="csr", rng=data) * scale
+        size = (8 / 3, 40 / 3)[seed % 2] * scale**2
+        kernel = {
+            "cosine": Cosine(),
+            "scaled": 3 * Linear(),
+            "polynomial": Polynomial(9, c=0.3, gamma=0.77 / size),
+            "power": Exponential(L2(), beta=1.3 * size**0.85, power=1.7),
+        }[kind]
+        matrices = kernel.gram(x).matrices(None)
+        assert np.abs(matrices.dense_single() - matrices.dense()).max() <= matrices.error
