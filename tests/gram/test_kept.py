@@ -288,3 +288,21 @@ def test_threads_that_come_first_together_read_the_same_pairs():
         thread.join()
     assert len(seen) == 2
     assert [pairs() is None for pairs in seen] == [False, True]  # the first of them is not taken from who reads it
+
+
+@pytest.mark.parametrize("other", [None, Linear(), Gaussian(3.0).normalized()], ids=repr)
+def test_memory_goes_where_a_function_holds_the_matrix(other):
+    class Owner:
+        def __init__(self):
+            kernel = Custom(self.compare)
+            self.gram = (kernel if other is None else kernel + other).gram(X[:100])
+            SMO().solve(self.gram, [hinge(y[:100], 1.0)])
+            self.gram.rows([0])
+            self.gram.to_dense()
+
+        def compare(self, left, right):
+            return left @ right.T
+
+    alive = weakref.ref(Owner())
+    gc.collect()
+    assert alive() is None
