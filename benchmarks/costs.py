@@ -47,7 +47,7 @@ def with_costs(call: Callable[[], Any], **values: float) -> float:
 
 
 def pairs() -> None:
-    """PAIR: nanoseconds for a coordinate of a pair."""
+    """REDUCTION: nanoseconds for a coordinate of a pair."""
     X = rng.uniform(size=(1500, 200))
     kernels: dict[str, Kernel] = {
         "dot": Linear(),
@@ -57,7 +57,7 @@ def pairs() -> None:
     }
     for name, kernel in kernels.items():
         other = X + 0.1
-        print(f"PAIR {name}: {1e9 * seconds(lambda k=kernel, z=other: k(X, z)) / (1500**2 * 200):.3f} ns")  # type: ignore[misc]
+        print(f"REDUCTION {name}: {1e9 * seconds(lambda k=kernel, z=other: k(X, z)) / (1500**2 * 200):.3f} ns")  # type: ignore[misc]
 
 
 def entries() -> None:

@@ -40,9 +40,9 @@ class Row:
 
 
 #: A contender's turn is two calls, as the first may pay for memory that the one before gave back (not that one of many
-#: seconds would show it), and lasts at least so many seconds: short calls are repeated ...
+#: seconds would show it), and lasts at least TURN seconds: short calls are repeated ...
 TURN, LONG = 0.2, 20.0
-#: ... and begins after so many, as threads of the one before may still wait busily for more work.
+#: ... and begins after PAUSE seconds, as threads of the one before may still wait busily for more work.
 PAUSE = 0.1
 
 

@@ -22,6 +22,23 @@ inline constexpr double kPerValue = 30;
 // Of a matrix that is there already (seen, beside its conversion: 0.6), and of a function in Python.
 inline constexpr double kStored = 0.3, kPython = 100;
 
+// For an instruction of a program over parts, beside the parts themselves. Not measured apart.
+inline constexpr double kInstruction = 0.05;
+// Of a comparison of two objects, such as strings, roughly. Not measured apart.
+inline constexpr double kObjects = 1000;
+
+// -- sparse samples, by lists or by panels (sparse.cpp) ------------------------------------------------------------
+
+// To meet a common coordinate in the lists, to finish an entry, and to add up a coordinate of an entry in dense panels.
+// Not measured apart.
+inline constexpr double kMeet = 1.0, kFinish = 0.5, kPanelled = 0.012;
+
+// -- words that may differ in letters, by a tree or by sets of places (native/strings) -------------------------------
+
+// To take a word to a node of the tree; for a set of places, to put a word into the table, to look one up, and to add
+// the count of a word that both have. Not measured apart.
+inline constexpr double kWordStep = 1.5, kWordPrepared = 4.0, kWordLookUp = 4.0, kWordMet = 0.7;
+
 // -- what to do with an entry ------------------------------------------------------------------------------------
 
 // To keep it, most of it the first touch of its memory: 3.0 to 3.6 with pages of 4 KB on Zen 3, 0.8 to 1.6 with huge

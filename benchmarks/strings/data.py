@@ -82,7 +82,8 @@ def scored(K: Any, y: Any, train: Any, test: Any, C: float, measure: Measure) ->
 
 
 def chosen(matrices: dict[Any, Any], y: Any, train: Any, grid: Grid, measure: Measure, inner: int) -> tuple[Any, float]:
-    """The kernel and the C that are best on so many of three folds of the training samples, each left out in turn."""
+    """The kernel and the C that are best where each of the first ``inner`` of three folds of the training samples is
+    left out in turn."""
     parts = list(folds(y[train], 3, 1))[:inner]
     scores = {
         (name, C): sum(scored(K, y, train[a], train[b], C, measure) for a, b in parts)

@@ -45,7 +45,8 @@ def area50(y: Any, values: Any, most: int = 50) -> float:
 
 
 def families(headers: list[str], sizes: range) -> tuple[list[str], Any, Any, Any]:
-    """The families to hold out, of so many domains, and of every domain its family, superfamily and fold."""
+    """The families to hold out, those whose number of domains is within ``sizes``; and the family, the superfamily and
+    the fold of every domain."""
     family = np.array([header.split()[1] for header in headers])
     superfamily = np.array([name.rsplit(".", 1)[0] for name in family])
     fold = np.array([name.rsplit(".", 2)[0] for name in family])

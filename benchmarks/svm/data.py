@@ -71,7 +71,7 @@ def standardised(name: str, count: int | None = None, query_count: int | None = 
 
 
 def regression(name: str, count: int | None = None) -> Data | None:
-    """Columns and target of mean 0 and variance 1; so many rows, drawn at random."""
+    """Columns and target of mean 0 and variance 1; ``count`` rows, drawn at random, or all."""
     file = load(f"{name}.npz")
     if file is None:
         return None

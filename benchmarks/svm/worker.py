@@ -24,7 +24,7 @@ from benchmarks.svm.contestants import BY_NAME, THREADS, AbsentError, Fallbacks
 from benchmarks.svm.data import scale_gamma
 from benchmarks.svm.judge import judge
 
-#: Short calls are repeated for so many seconds within a round, and the best counts.
+#: Short calls are repeated for this many seconds within a round, and the best counts.
 ROUND = 0.2
 #: Whatever is not timed (loading, judging) may take so long.
 PATIENCE = 3600

@@ -4,6 +4,7 @@
 #include "bind/functions.hpp"
 #include "bind/matrices.hpp"
 #include "bind/steps.hpp"
+#include "costs.hpp"
 #include "kernels/bounds.hpp"
 
 #include <nanobind/ndarray.h>
@@ -173,14 +174,14 @@ void bind_composition(nb::module_& m) {
           "exact"_a.none() = nb::none());
     m.def(
         "pairs_matrices",
-        [](nb::object pairs, std::optional<Positions> order, double cost) {
+        [](nb::object pairs, std::optional<Positions> order) {
             const auto& bound = nb::cast<const BoundPairs<double>&>(pairs);
             if (bound.rows != bound.columns) throw std::invalid_argument("the matrix must be square");
             auto held = std::make_unique<BoundMatrices>();
             held->owner = pairs;
-            held->matrices.exact =
-                mercer::pairs_gram<double>(bound.pairs, mercer::python::places(order, bound.rows), cost);
+            held->matrices.exact = mercer::pairs_gram<double>(bound.pairs, mercer::python::places(order, bound.rows),
+                                                              mercer::costs::kObjects);
             return held.release();
         },
-        "pairs"_a, "order"_a.none(), "cost"_a);
+        "pairs"_a, "order"_a.none());
 }

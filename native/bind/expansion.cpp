@@ -1,5 +1,5 @@
 #include "bind/bind.hpp"
-#include "bind/rows.hpp"
+#include "bind/vectors.hpp"
 #include "expansion/additive.hpp"
 
 #include <nanobind/ndarray.h>
@@ -19,7 +19,7 @@ using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device
 using Out = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
-AdditiveFunction intersection(const mercer::python::Rows<T>& z, Values<2> weights, Positions starts) {
+AdditiveFunction intersection(const mercer::python::Vectors<T>& z, Values<2> weights, Positions starts) {
     const std::vector<Index> first(starts.data(), starts.data() + starts.shape(0));
     if (Index(weights.shape(0)) != z.source.rows || first.empty())
         throw std::invalid_argument("expected a row of weights per sample and at least one segment");
@@ -35,7 +35,7 @@ AdditiveFunction through(Values<1> knots, Values<3> values) {
     return AdditiveFunction::through(own, values.data(), Index(values.shape(0)), Index(values.shape(2)));
 }
 
-template <class T> void evaluate(const AdditiveFunction& self, const mercer::python::Rows<T>& x, Out out) {
+template <class T> void evaluate(const AdditiveFunction& self, const mercer::python::Vectors<T>& x, Out out) {
     if (x.source.columns != self.coordinates() || Index(out.shape(0)) != x.source.rows ||
         Index(out.shape(1)) != self.segments() || Index(out.shape(2)) != self.outputs())
         throw std::invalid_argument("out needs one entry per row, segment and output, and x one column per curve");

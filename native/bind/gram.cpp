@@ -1,7 +1,8 @@
 #include "bind/bind.hpp"
 #include "bind/functions.hpp"
 #include "bind/matrices.hpp"
-#include "bind/rows.hpp"
+#include "bind/vectors.hpp"
+#include "costs.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -59,7 +60,7 @@ class PythonGram final : public mercer::Gram<double> {
     }
     std::size_t bytes() const override { return 0; }
     std::size_t bytes_each() const override { return 0; }
-    double cost() const override { return 100; }
+    double cost() const override { return mercer::costs::kPython; }
     double error() const override { return 0; }
     // Shows the garbage collector what is held: a user's function may hold the Gram matrix that holds this.
     int traverse(visitproc visit, void* arg) const {
@@ -116,7 +117,7 @@ PyType_Slot matrices_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
 template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
-        [](const mercer::python::Rows<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
+        [](const mercer::python::Vectors<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
            std::optional<Values> scale, double error, double lost, std::size_t budget, std::optional<Positions> order) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = std::make_unique<BoundMatrices>();
@@ -126,7 +127,8 @@ template <class S> void bind_matrices(nb::module_& m) {
                 source.order = mercer::python::checked(*order, source.rows), source.rows = Index(order->shape(0));
             frame.grid = mercer::useful_grid<double>(source, source, formula, frame);
             mercer::Frame exact = frame;
-            if (formula.pair != mercer::Pair::squared_distance) exact.shift = nullptr; // nothing is lost without
+            if (formula.reduction != mercer::Reduction::squared_distance)
+                exact.shift = nullptr; // nothing is lost without
             if (std::isfinite(error)) {
                 if (!frame.grid) frame.grid = mercer::useful_grid<float>(source, source, formula, frame);
                 held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error, budget, lost);

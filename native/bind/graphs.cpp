@@ -20,7 +20,7 @@ using mercer::python::Made;
 
 namespace {
 
-using Graphs = mercer::python::Objects<mercer::Graphs>;
+using Graphs = mercer::python::Owned<mercer::Graphs>;
 // Values, columns, where each row begins among them, and the number of columns.
 using SparseParts = std::tuple<Made<double>, Made<std::int32_t>, Made<Index>, Index>;
 
@@ -40,7 +40,7 @@ Graphs graphs(Array<Index> starts, Array<Index> arcs, Array<std::int32_t> neighb
     return {view, nb::make_tuple(starts, arcs, neighbours, arc_labels, node_labels)};
 }
 
-SparseParts rows(mercer::Counts&& counts) {
+SparseParts rows(mercer::FeatureCounts&& counts) {
     return {handed_over(std::move(counts.values)), handed_over(std::move(counts.columns)),
             handed_over(std::move(counts.starts)), counts.width};
 }
@@ -70,7 +70,7 @@ struct GraphRecipe {
 };
 
 struct GraphFeatures {
-    std::unique_ptr<mercer::Description> description;
+    std::unique_ptr<mercer::GraphDescription> description;
 };
 
 } // namespace
@@ -110,7 +110,7 @@ void bind_graphs(nb::module_& m) {
         .def(
             "learn",
             [](GraphFeatures& self, const Graphs& graphs) {
-                mercer::Counts counts;
+                mercer::FeatureCounts counts;
                 {
                     nb::gil_scoped_release release;
                     counts = self.description->learn(graphs.view);
@@ -129,7 +129,7 @@ void bind_graphs(nb::module_& m) {
         .def(
             "look_up",
             [](const GraphFeatures& self, const Graphs& graphs) {
-                mercer::Counts counts;
+                mercer::FeatureCounts counts;
                 {
                     nb::gil_scoped_release release;
                     counts = self.description->look_up(graphs.view);

@@ -1,8 +1,8 @@
 #include "bind/bind.hpp"
 #include "bind/functions.hpp"
 #include "bind/pairs.hpp"
-#include "bind/rows.hpp"
 #include "bind/steps.hpp"
+#include "bind/vectors.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/pairs.hpp"
 #include "neighbors/nearest.hpp"
@@ -31,10 +31,10 @@ template <class T> using Values = nb::ndarray<const T, nb::ndim<1>, nb::c_contig
 using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using mercer::python::Out;
 using mercer::python::Positions;
-using mercer::python::Rows;
+using mercer::python::Vectors;
 
-template <class T> Rows<T> dense_rows(Dense<T> a) {
-    Rows<T> r;
+template <class T> Vectors<T> dense_rows(Dense<T> a) {
+    Vectors<T> r;
     r.source.rows = Index(a.shape(0));
     r.source.columns = Index(a.shape(1));
     r.source.data = a.data();
@@ -43,8 +43,8 @@ template <class T> Rows<T> dense_rows(Dense<T> a) {
     r.owner = nb::cast(a);
     return r;
 }
-template <class T> Rows<T> sparse_rows(Values<T> values, Indices indices, Positions indptr, Index columns) {
-    Rows<T> r;
+template <class T> Vectors<T> sparse_rows(Values<T> values, Indices indices, Positions indptr, Index columns) {
+    Vectors<T> r;
     r.source.rows = Index(indptr.shape(0)) - 1;
     r.source.columns = columns;
     r.source.values = values.data();
@@ -58,9 +58,9 @@ using mercer::python::BoundPairs;
 using mercer::python::Weights;
 
 // A formula's pairs; the columns, packed once, may be bound to other rows.
-template <class T> struct Bound : BoundPairs<T> {
-    Bound(Rows<T> x, Rows<T> z, const mercer::Formula& formula, std::optional<Values<double>> shift,
-          std::optional<Values<double>> scale, std::optional<std::pair<double, double>> grid)
+template <class T> struct FormulaPairs : BoundPairs<T> {
+    FormulaPairs(Vectors<T> x, Vectors<T> z, const mercer::Formula& formula, std::optional<Values<double>> shift,
+                 std::optional<Values<double>> scale, std::optional<std::pair<double, double>> grid)
         : BoundPairs<T>{nullptr, x.source.rows, z.source.rows, x.owner, z.owner}, width(x.source.columns) {
         const auto d = std::size_t(width);
         if (z.source.columns != width) throw std::invalid_argument("rows of different lengths");
@@ -74,7 +74,7 @@ template <class T> struct Bound : BoundPairs<T> {
             frame.grid = mercer::useful_grid<T>(x.source, z.source, formula, frame);
         this->pairs = mercer::bind(x.source, z.source, formula, frame);
     }
-    Bound(Rows<T> x, const Bound& other)
+    FormulaPairs(Vectors<T> x, const FormulaPairs& other)
         : BoundPairs<T>{nullptr, x.source.rows, other.columns, x.owner, other.column_owner}, width(other.width) {
         if (x.source.columns != width) throw std::invalid_argument("rows of different lengths");
         nb::gil_scoped_release release;
@@ -128,13 +128,13 @@ template <class T>
 PyType_Slot pairs_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_pairs<T>)}, {0, nullptr}};
 
 template <class T> void bind_pairs(nb::module_& m, const char* rows, const char* pairs, const char* formula_pairs) {
-    nb::class_<Rows<T>>(m, rows);
+    nb::class_<Vectors<T>>(m, rows);
     m.def("dense_rows", &dense_rows<T>, "array"_a.noconvert());
     m.def("sparse_rows", &sparse_rows<T>, "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
           "columns"_a);
     m.def(
         "squares",
-        [](const Rows<T>& rows, nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
+        [](const Vectors<T>& rows, nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
            std::optional<Values<double>> shift, std::optional<Values<double>> scale) {
             if (Index(out.shape(0)) != rows.source.rows) throw std::invalid_argument("out needs one entry per row");
             for (const auto& values : {shift, scale})
@@ -168,20 +168,20 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
         matrix.def("product", &product<T, double>, "weights"_a.noconvert(), "starts"_a, "out"_a.noconvert())
             .def("symmetric_product", &symmetric_product<T, double>, "weights"_a.noconvert(), "out"_a.noconvert());
     // None where binding anew costs as little.
-    nb::class_<Bound<T>, Matrix>(m, formula_pairs)
+    nb::class_<FormulaPairs<T>, Matrix>(m, formula_pairs)
         .def(
             "with_rows",
-            [](const Bound<T>& self, const Rows<T>& x) -> std::optional<Bound<T>*> {
-                auto other = std::make_unique<Bound<T>>(x, self);
+            [](const FormulaPairs<T>& self, const Vectors<T>& x) -> std::optional<FormulaPairs<T>*> {
+                auto other = std::make_unique<FormulaPairs<T>>(x, self);
                 if (!other->pairs) return std::nullopt;
                 return other.release();
             },
             "x"_a, nb::rv_policy::take_ownership);
     m.def(
         "bind",
-        [](const Rows<T>& x, const Rows<T>& z, const mercer::Formula& f, std::optional<Values<double>> shift,
+        [](const Vectors<T>& x, const Vectors<T>& z, const mercer::Formula& f, std::optional<Values<double>> shift,
            std::optional<Values<double>> scale,
-           std::optional<std::pair<double, double>> grid) { return new Bound<T>(x, z, f, shift, scale, grid); },
+           std::optional<std::pair<double, double>> grid) { return new FormulaPairs<T>(x, z, f, shift, scale, grid); },
         // A grid (origin, step) says that every coordinate of x and z is origin + step * (0 .. 255); without, one is
         // looked for.
         "x"_a, "z"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "grid"_a.none() = nb::none());
@@ -198,17 +198,17 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
 } // namespace
 
 void bind_kernels(nb::module_& m) {
-    nb::enum_<mercer::Pair>(m, "Pair")
-        .value("dot", mercer::Pair::dot)
-        .value("squared_distance", mercer::Pair::squared_distance)
-        .value("squared_direct", mercer::Pair::squared_direct)
-        .value("l1", mercer::Pair::l1)
-        .value("linf", mercer::Pair::linf)
-        .value("intersection", mercer::Pair::intersection)
-        .value("chi2", mercer::Pair::chi2)
-        .value("chi2_distance", mercer::Pair::chi2_distance)
-        .value("jensen_shannon", mercer::Pair::jensen_shannon)
-        .value("equal", mercer::Pair::equal);
+    nb::enum_<mercer::Reduction>(m, "Reduction")
+        .value("dot", mercer::Reduction::dot)
+        .value("squared_distance", mercer::Reduction::squared_distance)
+        .value("squared_direct", mercer::Reduction::squared_direct)
+        .value("l1", mercer::Reduction::l1)
+        .value("linf", mercer::Reduction::linf)
+        .value("intersection", mercer::Reduction::intersection)
+        .value("chi2", mercer::Reduction::chi2)
+        .value("chi2_distance", mercer::Reduction::chi2_distance)
+        .value("jensen_shannon", mercer::Reduction::jensen_shannon)
+        .value("equal", mercer::Reduction::equal);
     nb::enum_<mercer::Op>(m, "Op")
         .value("affine", mercer::Op::affine)
         .value("integer", mercer::Op::integer)
@@ -220,23 +220,23 @@ void bind_kernels(nb::module_& m) {
         .value("series", mercer::Op::series)
         .value("decay", mercer::Op::decay)
         .value("is_zero", mercer::Op::is_zero);
-    nb::class_<mercer::Reduction>(m, "Reduction")
-        .def_ro("product", &mercer::Reduction::product)
-        .def_ro("distance", &mercer::Reduction::distance)
-        .def_ro("power", &mercer::Reduction::power)
-        .def_ro("movable", &mercer::Reduction::movable)
-        .def_ro("relative", &mercer::Reduction::relative);
-    m.def("reduction", [](mercer::Pair pair) { return mercer::reduction(pair); }, "pair"_a);
+    nb::class_<mercer::ReductionProperties>(m, "ReductionProperties")
+        .def_ro("product", &mercer::ReductionProperties::product)
+        .def_ro("distance", &mercer::ReductionProperties::distance)
+        .def_ro("power", &mercer::ReductionProperties::power)
+        .def_ro("movable", &mercer::ReductionProperties::movable)
+        .def_ro("relative", &mercer::ReductionProperties::relative);
+    m.def("properties_of", [](mercer::Reduction reduction) { return mercer::properties_of(reduction); }, "reduction"_a);
     using mercer::python::StepTuple;
     nb::class_<mercer::Formula>(m, "Formula")
         .def(
             "__init__",
-            [](mercer::Formula* self, mercer::Pair pair, const std::vector<StepTuple>& steps, double rate) {
-                new (self) mercer::Formula{pair, mercer::python::steps_of(steps), rate};
+            [](mercer::Formula* self, mercer::Reduction reduction, const std::vector<StepTuple>& steps, double rate) {
+                new (self) mercer::Formula{reduction, mercer::python::steps_of(steps), rate};
             },
-            "pair"_a, "steps"_a, "rate"_a);
-    bind_pairs<float>(m, "RowsF32", "PairsF32", "FormulaPairsF32");
-    bind_pairs<double>(m, "RowsF64", "PairsF64", "FormulaPairsF64");
+            "reduction"_a, "steps"_a, "rate"_a);
+    bind_pairs<float>(m, "VectorsF32", "PairsF32", "FormulaPairsF32");
+    bind_pairs<double>(m, "VectorsF64", "PairsF64", "FormulaPairsF64");
     m.def("instruction_set", [] { return std::string(mercer::instruction_set().name); });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;

@@ -21,7 +21,7 @@ struct BoundMatrices {
     bool same_bits = true;
 };
 
-// The memory of an order of so many rows at the most, checked.
+// The memory of an order, checked: a choice of at most `rows` rows, all of which exist.
 inline const Index* checked(const Positions& order, Index rows) {
     for (std::size_t i = 0; i < order.shape(0); ++i)
         if (order.data()[i] < 0 || order.data()[i] >= rows) throw std::invalid_argument("an order of other samples");

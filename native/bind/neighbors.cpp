@@ -1,5 +1,5 @@
 #include "bind/bind.hpp"
-#include "bind/rows.hpp"
+#include "bind/vectors.hpp"
 #include "neighbors/nearest.hpp"
 
 #include <nanobind/ndarray.h>
@@ -32,7 +32,7 @@ void nearest(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cp
 template <class T> void bind_distances(nb::module_& m) {
     m.def(
         "squared_distances",
-        [](const mercer::python::Rows<T>& x, const mercer::python::Rows<T>& z, std::optional<Values> scale,
+        [](const mercer::python::Vectors<T>& x, const mercer::python::Vectors<T>& z, std::optional<Values> scale,
            Positions index, Out out) {
             const Index k = Index(index.shape(1));
             if (x.source.columns != z.source.columns || Index(index.shape(0)) != x.source.rows ||

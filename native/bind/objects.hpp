@@ -17,8 +17,8 @@
 
 namespace mercer::python {
 
-template <class View> struct Objects {
-    View view;
+template <class Object> struct Owned {
+    Object view;
     nanobind::object owner;
 };
 
@@ -32,13 +32,13 @@ template <class T> struct BoundObjects : BoundPairs<T> {
 };
 
 // m.name(x, z, parameters): the matrix that `compare` makes of two sets of objects.
-template <class T, class View, class... Parameters, class... Names>
+template <class T, class Object, class... Parameters, class... Names>
 void bind_comparison(nanobind::module_& m, const char* name,
-                     std::unique_ptr<ObjectPairs<T>> (*compare)(const View&, const View&, Parameters...),
+                     std::unique_ptr<ObjectPairs<T>> (*compare)(const Object&, const Object&, Parameters...),
                      const Names&... names) {
     m.def(
         name,
-        [compare](const Objects<View>& x, const Objects<View>& z, Parameters... parameters) {
+        [compare](const Owned<Object>& x, const Owned<Object>& z, Parameters... parameters) {
             std::unique_ptr<ObjectPairs<T>> pairs;
             {
                 nanobind::gil_scoped_release release;

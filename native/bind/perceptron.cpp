@@ -1,13 +1,13 @@
 #include "solvers/perceptron.hpp"
 #include "bind/bind.hpp"
-#include "bind/rows.hpp"
+#include "bind/vectors.hpp"
 
 #include <stdexcept>
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using mercer::Index;
-using mercer::python::Rows;
+using mercer::python::Vectors;
 
 namespace {
 
@@ -24,7 +24,7 @@ void expect(bool right) {
 template <class T> void bind_passes(nb::module_& m) {
     m.def(
         "perceptron_pass",
-        [](const Rows<T>& rows, Values<Index> order, Values<Index> label, Values<double> weight, double radius,
+        [](const Vectors<T>& rows, Values<Index> order, Values<Index> label, Values<double> weight, double radius,
            Table weights, Counts mistakes) {
             const mercer::Source<T>& source = rows.source;
             const std::size_t n = std::size_t(source.rows);

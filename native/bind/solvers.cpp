@@ -25,15 +25,15 @@ using Positions = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device
 using Groups = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // A problem with the arrays that hold it, as Python gives it.
-struct PythonTask {
+struct PythonProblemRun {
     Values q, lower, upper, l1, ridge, total;
     std::optional<Positions> sample;
     std::optional<Groups> group;
     Changing a, f;
-    mercer::Task task;
+    mercer::ProblemRun task;
 };
 
-void check(const PythonTask& t, Index size) {
+void check(const PythonProblemRun& t, Index size) {
     const std::size_t n = t.q.shape(0);
     for (std::size_t other :
          {t.lower.shape(0), t.upper.shape(0), t.l1.shape(0), t.ridge.shape(0), t.a.shape(0), t.f.shape(0)})
@@ -72,12 +72,12 @@ void bind_solvers(nb::module_& m) {
         .def_ro("computed", &mercer::Progress::computed);
     m.attr("TINY") =
         mercer::kTiny; // of so few coefficients, of at most four times as many samples: in double precision
-    nb::class_<PythonTask>(m, "Task")
+    nb::class_<PythonProblemRun>(m, "ProblemRun")
         .def(
             "__init__",
-            [](PythonTask* self, Values q, Values lower, Values upper, Values l1, Values ridge, Values total,
+            [](PythonProblemRun* self, Values q, Values lower, Values upper, Values l1, Values ridge, Values total,
                std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f) {
-                new (self) PythonTask{q, lower, upper, l1, ridge, total, sample, group, a, f, {}};
+                new (self) PythonProblemRun{q, lower, upper, l1, ridge, total, sample, group, a, f, {}};
                 mercer::Problem& p = self->task.problem;
                 p.count = Index(q.shape(0));
                 p.q = q.data(), p.lower = lower.data(), p.upper = upper.data(), p.l1 = l1.data(),
@@ -92,32 +92,32 @@ void bind_solvers(nb::module_& m) {
             "total"_a.noconvert(), "sample"_a.none(), "group"_a.none(), "a"_a.noconvert(), "f"_a.noconvert())
         // Primal, dual, violation and biases of a and f as they are.
         .def("certify",
-             [](PythonTask& self) {
+             [](PythonProblemRun& self) {
                  self.task.certificate = mercer::certify(self.task.problem, self.task.a, self.task.f, self.task.total);
              })
-        .def_prop_ro("begun", [](const PythonTask& t) { return t.task.begun; })
-        .def_prop_ro("status", [](const PythonTask& t) { return t.task.solved.status; })
-        .def_prop_ro("steps", [](const PythonTask& t) { return t.task.solved.steps; })
+        .def_prop_ro("begun", [](const PythonProblemRun& t) { return t.task.begun; })
+        .def_prop_ro("status", [](const PythonProblemRun& t) { return t.task.solved.status; })
+        .def_prop_ro("steps", [](const PythonProblemRun& t) { return t.task.solved.steps; })
         // The two samples with the most negative squared distance that was met, or None.
         .def_prop_ro("negative_pair",
-                     [](const PythonTask& t) -> std::optional<std::pair<Index, Index>> {
+                     [](const PythonProblemRun& t) -> std::optional<std::pair<Index, Index>> {
                          const mercer::NegativeCurvature& met = t.task.solved.negative;
                          return met.i < 0 ? std::nullopt : std::optional(std::pair(met.i, met.j));
                      })
-        .def_prop_ro("primal", [](const PythonTask& t) { return t.task.certificate.primal; })
-        .def_prop_ro("dual", [](const PythonTask& t) { return t.task.certificate.dual; })
-        .def_prop_ro("violation", [](const PythonTask& t) { return t.task.certificate.violation; })
-        .def_prop_ro("bias", [](const PythonTask& t) {
+        .def_prop_ro("primal", [](const PythonProblemRun& t) { return t.task.certificate.primal; })
+        .def_prop_ro("dual", [](const PythonProblemRun& t) { return t.task.certificate.dual; })
+        .def_prop_ro("violation", [](const PythonProblemRun& t) { return t.task.certificate.violation; })
+        .def_prop_ro("bias", [](const PythonProblemRun& t) {
             return std::vector<double>(t.task.certificate.bias, t.task.certificate.bias + t.task.problem.groups);
         });
     m.def(
         "solve",
-        [](const BoundMatrices& held, nb::typed<nb::list, PythonTask> list, double tol, Index max_steps,
+        [](const BoundMatrices& held, nb::typed<nb::list, PythonProblemRun> list, double tol, Index max_steps,
            std::size_t budget, bool shrinking,
            std::optional<nb::typed<nb::callable, bool(const mercer::Progress&)>> progress) {
-            std::vector<mercer::Task> tasks;
+            std::vector<mercer::ProblemRun> tasks;
             for (nb::handle item : list) {
-                const auto& t = nb::cast<const PythonTask&>(item);
+                const auto& t = nb::cast<const PythonProblemRun&>(item);
                 check(t, held.matrices.exact->size());
                 if (t.task.problem.groups < 1) throw std::invalid_argument("a problem needs an equality constraint");
                 tasks.push_back(t.task);
@@ -133,7 +133,7 @@ void bind_solvers(nb::module_& m) {
                     return nb::cast<bool>(nb::bool_((*progress)(p)));
                 };
             auto hand_back = [&] {
-                for (std::size_t i = 0; i < tasks.size(); ++i) nb::cast<PythonTask&>(list[i]).task = tasks[i];
+                for (std::size_t i = 0; i < tasks.size(); ++i) nb::cast<PythonProblemRun&>(list[i]).task = tasks[i];
             };
             try {
                 nb::gil_scoped_release release;

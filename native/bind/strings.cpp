@@ -22,8 +22,8 @@ namespace {
 using Positions = Array<Index>;
 using Letters = Array<std::int32_t>;
 using Keys = Array<mercer::Key>;
-using Strings = mercer::python::Objects<mercer::Sequences>;
-using Bags = mercer::python::Objects<mercer::Bags>;
+using Strings = mercer::python::Owned<mercer::Sequences>;
+using Bags = mercer::python::Owned<mercer::Bags>;
 
 void check_offsets(const Positions& offsets, std::size_t total) {
     const std::size_t n = offsets.shape(0);

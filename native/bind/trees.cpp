@@ -11,7 +11,7 @@ using mercer::python::Array;
 
 namespace {
 
-using Trees = mercer::python::Objects<mercer::Trees>;
+using Trees = mercer::python::Owned<mercer::Trees>;
 
 Trees trees(Array<Index> starts, Array<Index> child_starts, Array<std::int32_t> children, Array<std::int32_t> labels) {
     if (starts.shape(0) < 1 || child_starts.shape(0) < 1) throw std::invalid_argument("offsets begin with 0");

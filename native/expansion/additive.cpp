@@ -11,7 +11,7 @@ namespace {
 
 // A block of a matrix by columns: the entries of column j, counted from the first, are values[first[j] .. first[j +
 // 1]), in rows `at`. Dense columns are all there, zeros included, and in order, so that `at` is empty.
-template <class T> struct Columns {
+template <class T> struct ColumnEntries {
     std::vector<T> values;
     std::vector<std::int32_t> at;
     std::vector<Index> first;
@@ -75,10 +75,10 @@ template <class A> inline double bend(const A* at, const double* weight, double 
 } // namespace
 
 // An entry of a sample in one coordinate.
-struct AdditiveFunction::Entry {
+struct AdditiveFunction::SampleValue {
     double value;
     std::int32_t sample, segment;
-    bool operator<(const Entry& other) const {
+    bool operator<(const SampleValue& other) const {
         return value < other.value || (value == other.value && sample < other.sample);
     }
 };
@@ -104,7 +104,7 @@ template <class A> inline AdditiveFunction::Piece<A> AdditiveFunction::piece(std
 }
 
 // The entries, sorted, at which a piece starts: each takes as many knots as it has room for.
-std::vector<std::size_t> AdditiveFunction::cut(const std::vector<Entry>& entries) const {
+std::vector<std::size_t> AdditiveFunction::cut(const std::vector<SampleValue>& entries) const {
     const std::size_t n = entries.size();
     auto end_of = [&](std::size_t e, Index& segments) { // of the entries that are equal
         const std::size_t first = e;
@@ -129,7 +129,7 @@ std::vector<std::size_t> AdditiveFunction::cut(const std::vector<Entry>& entries
 
 // The pieces of one coordinate from its entries, sorted. Intercepts are summed upwards and slopes downwards, so that
 // nothing is ever taken away again.
-template <class A> std::vector<std::byte> AdditiveFunction::build(const std::vector<Entry>& entries,
+template <class A> std::vector<std::byte> AdditiveFunction::build(const std::vector<SampleValue>& entries,
                                                                   const double* weights, KnotSearch<A>& search) const {
     std::vector<std::size_t> starts = cut(entries);
     std::vector<A> knots;
@@ -138,7 +138,7 @@ template <class A> std::vector<std::byte> AdditiveFunction::build(const std::vec
     search = KnotSearch<A>(knots);
     std::vector<std::byte> records((starts.size() + 1) * record());
     starts.push_back(entries.size());
-    auto sum_up = [&](const Entry& entry, double factor) {
+    auto sum_up = [&](const SampleValue& entry, double factor) {
         for (Index o = 0; o < outputs_; ++o)
             sums[std::size_t(entry.segment * outputs_ + o)] += factor * weights[entry.sample * outputs_ + o];
     };
@@ -149,7 +149,7 @@ template <class A> std::vector<std::byte> AdditiveFunction::build(const std::vec
         for (; e < starts[p + 1] && entries[e].value == knots[p]; ++e) sum_up(entries[e], knots[p]);
         std::copy(sums.begin(), sums.end(), own.value);
         for (Index knot = 0; e < starts[p + 1]; ++knot) { // entries that are equal and of one segment are one knot
-            const Entry& first = entries[e];
+            const SampleValue& first = entries[e];
             double* weight = own.weight + knot * outputs_;
             for (; e < starts[p + 1] && entries[e].value == first.value && entries[e].segment == first.segment; ++e) {
                 sum_up(entries[e], first.value);
@@ -184,12 +184,12 @@ template <class T> AdditiveFunction AdditiveFunction::intersection(const Source<
         const Index end = s + 1 < function.segments_ ? starts[std::size_t(s) + 1] : z.rows;
         for (Index i = starts[std::size_t(s)]; i < end; ++i) segment[std::size_t(i)] = std::int32_t(s);
     }
-    Columns<T> columns;
+    ColumnEntries<T> columns;
     columns.read(z, 0, z.rows, 0, z.columns);
     std::vector<std::vector<std::byte>> records(std::size_t(z.columns));
     parallel(z.columns, [&](long j) {
         poll();
-        std::vector<Entry> entries; // of zeros there is nothing to know
+        std::vector<SampleValue> entries; // of zeros there is nothing to know
         const Index begin = columns.first[std::size_t(j)], end = columns.first[std::size_t(j) + 1];
         for (Index p = begin; p < end; ++p) {
             const Index sample = columns.at.empty() ? p - begin : Index(columns.at[std::size_t(p)]);
@@ -322,7 +322,7 @@ template <class T> void AdditiveFunction::evaluate(const Source<T>& x, double* o
         const Index rows = std::min(height, x.rows - row), size = rows * values();
         sums.assign(std::size_t(kGroups * size), 0.0);
         auto group = [&](long g) {
-            static thread_local Columns<T> columns;
+            static thread_local ColumnEntries<T> columns;
             const Index column = g * width, count = std::min(width, x.columns - column);
             if (count <= 0) return;
             columns.read(x, row, rows, column, count);

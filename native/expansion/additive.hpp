@@ -39,7 +39,7 @@ class AdditiveFunction {
     template <class T> void evaluate(const Source<T>& x, double* out) const;
 
   private:
-    struct Entry;
+    struct SampleValue;
     template <class A> struct Piece; // A: float or double, as the entries of the samples are
     struct Tile;
     // The pieces of one coordinate; the first starts at 0, the others at the knots of the search.
@@ -51,9 +51,9 @@ class AdditiveFunction {
     Index values() const { return segments_ * outputs_; }
     std::size_t record() const; // bytes
     template <class A> Piece<A> piece(std::byte* records, Index number) const;
-    std::vector<std::size_t> cut(const std::vector<Entry>& entries) const;
-    template <class A>
-    std::vector<std::byte> build(const std::vector<Entry>& entries, const double* weights, KnotSearch<A>& search) const;
+    std::vector<std::size_t> cut(const std::vector<SampleValue>& entries) const;
+    template <class A> std::vector<std::byte> build(const std::vector<SampleValue>& entries, const double* weights,
+                                                    KnotSearch<A>& search) const;
     template <class A> const KnotSearch<A>& search(Index coordinate) const;
     template <class A, class T>
     void add(Index coordinate, const T* t, const std::int32_t* at, Index count, double* sums) const;

@@ -61,7 +61,7 @@ template <class T> Index CommonRows<T>::read(const std::vector<Index>& samples, 
         to.push_back(out[r]);
     }
     const Index computed = Index(mine.size() + others.size());
-    auto leave_as = [&](State state) {
+    auto leave_as = [&](RowState state) {
         for (Index s : mine) square->state[std::size_t(s - square->first)] = state;
     };
     try {

@@ -34,7 +34,7 @@ template <class T> class CommonRows {
     Index read(const std::vector<Index>& samples, Index first, Index last, const std::vector<T*>& out) const;
 
   private:
-    enum State : std::uint8_t { missing, busy, ready };
+    enum RowState : std::uint8_t { missing, busy, ready };
     struct Square {
         Index first, last;
         std::size_t at;                                     // in the memory

@@ -1,5 +1,6 @@
 // The matrix that a program makes of others of the same samples: sums, products and the like of kernels, for the
 // solvers.
+#include "costs.hpp"
 #include "gram/gram.hpp"
 
 #include <mutex>
@@ -7,8 +8,6 @@
 
 namespace mercer {
 namespace {
-
-constexpr double kInstruction = 0.05; // nanoseconds of an entry in single precision
 
 template <class T> class ComposedGram final : public Gram<T> {
   public:
@@ -19,7 +18,7 @@ template <class T> class ComposedGram final : public Gram<T> {
             if (part->size() != size) throw std::invalid_argument("the parts of a matrix must be of the same samples");
             cost_ += part->cost(), bytes_ += part->bytes(), each_ += part->bytes_each();
         }
-        cost_ += kInstruction * double(program_.instructions.size()) * double(sizeof(T)) / 4;
+        cost_ += costs::kInstruction * double(program_.instructions.size()) * double(sizeof(T)) / 4;
     }
     Index size() const override { return size_; }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,

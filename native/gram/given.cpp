@@ -1,5 +1,6 @@
 // Matrices whose entries are had one by one: those that exist, read where they lie, and those of pairs that cannot be
 // bound anew for some of the samples.
+#include "costs.hpp"
 #include "gram/gram.hpp"
 #include "threads/pool.hpp"
 
@@ -57,7 +58,7 @@ template <class T, class S> class GivenPairs final : public Pairs<T> {
     const S* data_;
     Index row_stride_, column_stride_;
     std::vector<Index> rows_, columns_;
-    Index plain_ = 0; // so many columns, from the first on, lie side by side
+    Index plain_ = 0; // the number of columns that lie side by side, from the first on
 };
 
 std::vector<Index> places(const std::vector<Index>& samples, const std::vector<Index>& order) {
@@ -87,7 +88,7 @@ template <class T, class S> class GivenGram final : public Gram<T> {
     }
     std::size_t bytes() const override { return 0; }
     std::size_t bytes_each() const override { return 0; }
-    double cost() const override { return 0.3; }
+    double cost() const override { return costs::kStored; }
     double error() const override { return error_; }
 
   private:

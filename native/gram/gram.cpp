@@ -1,5 +1,6 @@
 #include "gram/gram.hpp"
 
+#include "costs.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/packing.hpp"
 #include "memory/buffer.hpp"
@@ -13,14 +14,14 @@ namespace mercer {
 namespace {
 
 // Some rows of a source, copied together as they are, to be read in the precision T.
-template <class T, class S> struct Selection {
+template <class T, class S> struct CopiedRows {
     static constexpr Index kRows = 256;
     Buffer<S> memory; // coordinates, or values
     std::vector<std::int32_t> indices;
     std::vector<Index> indptr;
     Source<T> source;
 
-    Selection(const Source<S>& from, const std::vector<Index>& rows) {
+    CopiedRows(const Source<S>& from, const std::vector<Index>& rows) {
         Source<S> copy;
         copy.rows = Index(rows.size()), copy.columns = from.columns;
         if (from.sparse())
@@ -57,7 +58,7 @@ template <class T, class S> class SelectedPairs final : public Pairs<T> {
     SelectedPairs(const Source<S>& source, const std::vector<Index>& rows, const std::vector<Index>& columns,
                   const Formula& formula, const Frame& frame, const Layout& layout)
         : columns_(source, columns) {
-        if (&rows != &columns) rows_ = std::make_unique<Selection<T, S>>(source, rows);
+        if (&rows != &columns) rows_ = std::make_unique<CopiedRows<T, S>>(source, rows);
         pairs_ = bind(rows_ ? rows_->source : columns_.source, columns_.source, formula, frame, layout);
     }
     void fill(const Index* index, Index first_row, Index rows, Index first_column, Index last_column, T* out,
@@ -82,8 +83,8 @@ template <class T, class S> class SelectedPairs final : public Pairs<T> {
     bool narrow() const override { return pairs_->narrow(); }
 
   private:
-    Selection<T, S> columns_;
-    std::unique_ptr<Selection<T, S>> rows_;
+    CopiedRows<T, S> columns_;
+    std::unique_ptr<CopiedRows<T, S>> rows_;
     std::unique_ptr<Pairs<T>> pairs_;
 };
 
@@ -95,7 +96,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
-        form_ = form_of<T>(formula_.pair, source.columns, frame_);
+        form_ = form_of<T>(formula_.reduction, source.columns, frame_);
         layout_ = best_layout<T>(source_, source_, formula_, frame_);
         packed_ = packed(true);
         keep_ = packed_ <= budget;
@@ -121,7 +122,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     double cost() const override { return cost_; }
     // From blocks around it, so that it is the matrix's own to the last bit. The distance of a sample to itself is 0.
     double diagonal(Index i) const override {
-        if (reduction(formula_.pair).distance) {
+        if (properties_of(formula_.reduction).distance) {
             T value = 0;
             const Step* step = formula_.steps.data();
             instruction_set().of<T>().apply(step, step + formula_.steps.size(), &value, 1);
@@ -150,10 +151,11 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     double time() const {
         double width = double(source_.columns);
         if (source_.sparse() && source_.rows > 0)
-            width = std::min(width, 30.0 * double(source_.stored()) / double(source_.rows));
+            width = std::min(width, costs::kPerValue * double(source_.stored()) / double(source_.rows));
         const double single = sizeof(T) / 4.0;
-        const double number = single * reduction(formula_.pair).cost;
-        return (form_ == Form::number ? number : 0.006 * double(bytes_of<T>(form_))) * width + single * 0.7;
+        const double number = single * properties_of(formula_.reduction).cost;
+        return (form_ == Form::number ? number : costs::kInteger * double(bytes_of<T>(form_))) * width +
+               single * costs::kEntry;
     }
     Source<S> source_;
     Formula formula_;

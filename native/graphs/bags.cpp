@@ -10,7 +10,7 @@ namespace {
 constexpr Index kGraphs = 64; // of a task: its words wait in memory until they have numbers
 
 // Appends a row, given in any order and with repeated columns.
-void append(std::vector<Count>& row, Counts& to) {
+void append(std::vector<Count>& row, FeatureCounts& to) {
     std::sort(row.begin(), row.end(), [](const Count& a, const Count& b) { return a.first < b.first; });
     for (std::size_t p = 0; p < row.size(); ++p)
         if (p && row[p].first == row[p - 1].first) {
@@ -23,7 +23,7 @@ void append(std::vector<Count>& row, Counts& to) {
     row.clear();
 }
 
-void extend(Counts& to, const Counts& from) {
+void extend(FeatureCounts& to, const FeatureCounts& from) {
     const Index shift = to.starts.back();
     for (std::size_t r = 1; r < from.starts.size(); ++r) to.starts.push_back(shift + from.starts[r]);
     to.columns.insert(to.columns.end(), from.columns.begin(), from.columns.end());
@@ -32,9 +32,9 @@ void extend(Counts& to, const Counts& from) {
 
 } // namespace
 
-Counts collect(Index rows, Index width, const std::function<void(Index, std::vector<Count>&)>& row) {
+FeatureCounts collect(Index rows, Index width, const std::function<void(Index, std::vector<Count>&)>& row) {
     const Index tasks = (rows + kGraphs - 1) / kGraphs;
-    std::vector<Counts> parts{std::size_t(tasks)};
+    std::vector<FeatureCounts> parts{std::size_t(tasks)};
     parallel(tasks, [&](long t) {
         std::vector<Count> memory;
         for (Index r = t * kGraphs; r < std::min(rows, (t + 1) * kGraphs); ++r) {
@@ -43,18 +43,18 @@ Counts collect(Index rows, Index width, const std::function<void(Index, std::vec
             append(memory, parts[std::size_t(t)]);
         }
     });
-    Counts result;
-    for (const Counts& part : parts) extend(result, part);
+    FeatureCounts result;
+    for (const FeatureCounts& part : parts) extend(result, part);
     result.width = width;
     return result;
 }
 
-Counts beside(const std::vector<Counts>& parts) {
-    Counts result;
-    for (const Counts& part : parts) result.width += part.width;
+FeatureCounts beside(const std::vector<FeatureCounts>& parts) {
+    FeatureCounts result;
+    for (const FeatureCounts& part : parts) result.width += part.width;
     for (std::size_t r = 0; r + 1 < parts[0].starts.size(); ++r) {
         Index shift = 0;
-        for (const Counts& part : parts) {
+        for (const FeatureCounts& part : parts) {
             for (Index p = part.starts[r]; p < part.starts[r + 1]; ++p) {
                 result.columns.push_back(std::int32_t(shift + part.columns[std::size_t(p)]));
                 result.values.push_back(part.values[std::size_t(p)]);
@@ -67,10 +67,10 @@ Counts beside(const std::vector<Counts>& parts) {
 }
 
 // Words are read in parallel and numbered in the order of the graphs, so numbers do not depend on threads.
-Counts WordDescription::learn(const Graphs& graphs) {
+FeatureCounts WordDescription::learn(const Graphs& graphs) {
     const Index together = kGraphs * std::max(1, thread_count());
     std::vector<Bag> bags{std::size_t(std::min(together, graphs.count))};
-    Counts result;
+    FeatureCounts result;
     std::vector<Count> row;
     for (Index first = 0; first < graphs.count; first += together) {
         const Index last = std::min(graphs.count, first + together);
@@ -90,7 +90,7 @@ Counts WordDescription::learn(const Graphs& graphs) {
     return result;
 }
 
-Counts WordDescription::look_up(const Graphs& graphs) const {
+FeatureCounts WordDescription::look_up(const Graphs& graphs) const {
     return collect(graphs.count, words_.size(), [&](Index g, std::vector<Count>& row) {
         thread_local Bag bag;
         bag.clear();

@@ -10,9 +10,9 @@ namespace mercer {
 using Count = std::pair<std::int32_t, double>; // a column and its value
 
 // The rows that `row` fills in, one per graph, in parallel; each is sorted here.
-Counts collect(Index rows, Index width, const std::function<void(Index, std::vector<Count>&)>& row);
+FeatureCounts collect(Index rows, Index width, const std::function<void(Index, std::vector<Count>&)>& row);
 // The rows of several, side by side.
-Counts beside(const std::vector<Counts>& parts);
+FeatureCounts beside(const std::vector<FeatureCounts>& parts);
 
 // The words of one graph and how often each occurs.
 class Bag {
@@ -27,10 +27,10 @@ class Bag {
     std::vector<double> counts;
 };
 
-class WordDescription : public Description {
+class WordDescription : public GraphDescription {
   public:
-    Counts learn(const Graphs& graphs) final;
-    Counts look_up(const Graphs& graphs) const final;
+    FeatureCounts learn(const Graphs& graphs) final;
+    FeatureCounts look_up(const Graphs& graphs) const final;
     void words(std::vector<const Words*>& all) const final { all.push_back(&words_); }
 
   protected:

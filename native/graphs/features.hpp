@@ -12,18 +12,18 @@
 namespace mercer {
 
 // Compressed sparse rows, with sorted columns.
-struct Counts {
+struct FeatureCounts {
     std::vector<Index> starts{0};
     std::vector<std::int32_t> columns;
     std::vector<double> values;
     Index width = 0;
 };
 
-class Description {
+class GraphDescription {
   public:
-    virtual ~Description() = default;
-    virtual Counts learn(const Graphs& graphs) = 0;
-    virtual Counts look_up(const Graphs& graphs) const = 0;
+    virtual ~GraphDescription() = default;
+    virtual FeatureCounts learn(const Graphs& graphs) = 0;
+    virtual FeatureCounts look_up(const Graphs& graphs) const = 0;
     // Appends what has been learnt, for those who want to read the columns. Of counted words these, in the order of the
     // columns; of a Weisfeiler-Lehman description those of the base, then for every round what the new labels stand for
     // and those of the base again. Histograms of labels add nothing.
@@ -31,7 +31,7 @@ class Description {
 };
 
 // Makes a new description that has learnt nothing.
-using Recipe = std::function<std::unique_ptr<Description>()>;
+using Recipe = std::function<std::unique_ptr<GraphDescription>()>;
 
 // How many nodes have each label.
 Recipe vertex_histogram();

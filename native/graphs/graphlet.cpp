@@ -20,13 +20,13 @@ class Graphlet final : public WordDescription {
 
   protected:
     void read(const Graphs& graphs, Index g, Bag& bag) const override {
-        Search search(graphs, g, size_, bag);
+        Enumeration search(graphs, g, size_, bag);
         search.run();
     }
 
   private:
     // Wernicke's enumeration: a subgraph grows from its smallest node by larger nodes that were not adjacent before.
-    struct Search {
+    struct Enumeration {
         const Graphs& graphs;
         const Index start, n;
         const int size;
@@ -36,7 +36,7 @@ class Graphlet final : public WordDescription {
         Words seen;               // words in the order of discovery ...
         std::vector<Word> normal; // ... and their normal forms
 
-        Search(const Graphs& graphs_, Index g, int size_, Bag& bag_)
+        Enumeration(const Graphs& graphs_, Index g, int size_, Bag& bag_)
             : graphs(graphs_), start(graphs_.starts[g]), n(graphs_.size(g)), size(size_), bag(bag_),
               near(std::size_t(n), 0) {}
 

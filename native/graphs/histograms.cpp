@@ -5,13 +5,13 @@ namespace mercer {
 namespace {
 
 // Labels are numbers already, so they are the columns.
-class VertexHistogram final : public Description {
+class VertexHistogram final : public GraphDescription {
   public:
-    Counts learn(const Graphs& graphs) override {
+    FeatureCounts learn(const Graphs& graphs) override {
         width_ = graphs.label_count;
         return look_up(graphs);
     }
-    Counts look_up(const Graphs& graphs) const override {
+    FeatureCounts look_up(const Graphs& graphs) const override {
         return collect(graphs.count, width_, [&](Index g, std::vector<Count>& row) {
             for (Index v = graphs.starts[g]; v < graphs.starts[g + 1]; ++v)
                 if (graphs.node_labels[v] >= 0) row.emplace_back(graphs.node_labels[v], 1.0);
@@ -22,13 +22,13 @@ class VertexHistogram final : public Description {
     Index width_ = 0;
 };
 
-class EdgeHistogram final : public Description {
+class EdgeHistogram final : public GraphDescription {
   public:
-    Counts learn(const Graphs& graphs) override {
+    FeatureCounts learn(const Graphs& graphs) override {
         width_ = graphs.arc_label_count;
         return look_up(graphs);
     }
-    Counts look_up(const Graphs& graphs) const override {
+    FeatureCounts look_up(const Graphs& graphs) const override {
         return collect(graphs.count, width_, [&](Index g, std::vector<Count>& row) {
             const Index start = graphs.starts[g];
             for (Index v = start; v < graphs.starts[g + 1]; ++v)

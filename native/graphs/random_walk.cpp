@@ -25,7 +25,7 @@ double dot(const Numbers& a, const Numbers& b) {
 }
 
 // The product of two graphs, as compressed rows.
-struct Product {
+struct ProductGraph {
     std::vector<std::int32_t> place; // of a pair of nodes among the nodes of the product, or -1
     std::vector<std::int32_t> first, second;
     std::vector<Index> starts;
@@ -35,7 +35,7 @@ struct Product {
         const Index s = x.starts[i], t = z.starts[j], n = x.size(i), m = z.size(j);
         place.assign(std::size_t(n * m), -1);
         first.clear(), second.clear(), neighbours.clear(), starts.assign(1, 0);
-        Steps steps;
+        PollCounter steps;
         for (Index u = 0; u < n; ++u) {
             steps.add(std::size_t(m));
             for (Index v = 0; v < m; ++v)
@@ -72,7 +72,7 @@ class RandomWalk final : public OneByOne {
 
   protected:
     double value(Index i, Index j) const override {
-        thread_local Product product;
+        thread_local ProductGraph product;
         // Always in the same order, so that rounding does not depend on which graph is named first.
         if (before(z_, j, x_, i))
             product.build(z_, j, x_, i);
@@ -101,13 +101,13 @@ class RandomWalk final : public OneByOne {
         return 0;
     }
 
-    double total(const Product& product, Index i, Index j) const {
+    double total(const ProductGraph& product, Index i, Index j) const {
         const std::size_t n = product.first.size();
         thread_local Numbers solution, residual, direction, image;
         solution.assign(n, 0.0), residual.assign(n, 1.0), direction.assign(n, 1.0), image.resize(n);
         double square = double(n);
         const double enough = kTolerance * kTolerance * square;
-        Steps steps;
+        PollCounter steps;
         for (std::size_t step = 0; square > enough && step <= 2 * n; ++step) {
             steps.add(4 * n + product.neighbours.size());
             product.apply(decay_, direction, image);

@@ -11,7 +11,7 @@ class ShortestPath final : public WordDescription {
         const Index start = graphs.starts[g], n = graphs.size(g);
         thread_local std::vector<std::int32_t> queue, distance;
         queue.resize(std::size_t(n));
-        Steps steps;
+        PollCounter steps;
         for (Index source = 0; source < n; ++source) {
             steps.add(std::size_t(n + graphs.arcs[start + n] - graphs.arcs[start]));
             const std::int32_t own = graphs.node_labels[start + source];

@@ -10,15 +10,15 @@ namespace {
 
 constexpr Index kNodes = 4096, kGraphs = 128; // of a task
 
-class WeisfeilerLehman final : public Description {
+class WeisfeilerLehman final : public GraphDescription {
   public:
     WeisfeilerLehman(int rounds, const Recipe& base) : words_(std::size_t(rounds)) {
         for (int i = 0; i <= rounds; ++i) bases_.push_back(base());
     }
 
-    Counts learn(const Graphs& graphs) override {
+    FeatureCounts learn(const Graphs& graphs) override {
         edges_ = graphs.arc_label_count > 1;
-        std::vector<Counts> parts{bases_[0]->learn(graphs)};
+        std::vector<FeatureCounts> parts{bases_[0]->learn(graphs)};
         Graphs relabelled = graphs;
         std::vector<std::int32_t> labels, signatures;
         for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -36,8 +36,8 @@ class WeisfeilerLehman final : public Description {
         return beside(parts);
     }
 
-    Counts look_up(const Graphs& graphs) const override {
-        std::vector<Counts> parts{bases_[0]->look_up(graphs)};
+    FeatureCounts look_up(const Graphs& graphs) const override {
+        std::vector<FeatureCounts> parts{bases_[0]->look_up(graphs)};
         Graphs relabelled = graphs;
         std::vector<std::int32_t> labels, signatures, next;
         for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -102,7 +102,7 @@ class WeisfeilerLehman final : public Description {
         }
     }
 
-    std::vector<std::unique_ptr<Description>> bases_; // one per round, the first for the labels as they are
+    std::vector<std::unique_ptr<GraphDescription>> bases_; // one per round, the first for the labels as they are
     std::vector<Words> words_;
     bool edges_ = false; // whether edges have different labels
 };

@@ -221,11 +221,11 @@ Bound with_borders(const Bound& given, Action action, const Borders& borders) {
 
 } // namespace
 
-Bound bound_of(const Reduced& part, bool steps) {
-    const Reduction& kind = reduction(part.formula.pair);
+Bound bound_of(const ReducedPart& part, bool steps) {
+    const ReductionProperties& kind = properties_of(part.formula.reduction);
     Bound v;
     v.size = part.size;
-    v.exact = part.formula.pair == Pair::equal && part.size < 16777216;
+    v.exact = part.formula.reduction == Reduction::equal && part.size < 16777216;
     v.positive = kind.relative || kind.distance;
     v.error = v.exact ? 0 : kReduction * part.size + kUnderflow;
     if (kind.product || (kind.relative && !kind.distance)) v.normed = kReduction;

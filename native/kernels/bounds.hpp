@@ -11,7 +11,7 @@
 namespace mercer {
 
 // The formula of a part, and what is known of the samples that it reduces.
-struct Reduced {
+struct ReducedPart {
     Formula formula;
     double size = std::numeric_limits<double>::infinity(); // the largest absolute value of the reduction
     double moved = 0; // how far from the true distance that of the samples is once they are rounded
@@ -32,7 +32,7 @@ struct Bound {
 };
 
 // Of the reduction, and of the reduction with its steps.
-Bound bound_of(const Reduced& part, bool steps = true);
+Bound bound_of(const ReducedPart& part, bool steps = true);
 Bound after(Bound bound, const std::vector<Step>& steps);
 // A bound on the error of the entries that a program makes of parts with these bounds.
 double error_of(const Program& program, const std::vector<Bound>& parts);

@@ -7,7 +7,7 @@ namespace mercer::MERCER_ISA {
 
 extern const IntegerTiles<float> bytes32;
 extern const IntegerTiles<double> bytes64;
-const IntegerTiles<float> bytes32 = integer_tiles<float, Bytes>();
-const IntegerTiles<double> bytes64 = integer_tiles<double, Bytes>();
+const IntegerTiles<float> bytes32 = integer_tiles<float, ByteProducts>();
+const IntegerTiles<double> bytes64 = integer_tiles<double, ByteProducts>();
 
 } // namespace mercer::MERCER_ISA

@@ -56,7 +56,7 @@ template <class T> struct Sides {
 };
 
 // Memory of one thread, kept between calls so that its pages are touched once.
-template <class T> struct Scratch {
+template <class T> struct CompositionScratch {
     Buffer<T> blocks, stack, seen;
     std::vector<const T*> at, held; // the rows of the parts; what is on the stack
     bool taken = false;
@@ -67,17 +67,17 @@ enum class Use { tile, stream };
 template <class T, Use> class Borrowed {
   public:
     Borrowed() {
-        static thread_local Scratch<T> of_thread;
+        static thread_local CompositionScratch<T> of_thread;
         memory_ = of_thread.taken ? &own_ : &of_thread;
         memory_->taken = true;
     }
     ~Borrowed() { memory_->taken = false; }
     Borrowed(const Borrowed&) = delete;
-    Scratch<T>* operator->() { return memory_; }
+    CompositionScratch<T>* operator->() { return memory_; }
 
   private:
-    Scratch<T> own_;
-    Scratch<T>* memory_;
+    CompositionScratch<T> own_;
+    CompositionScratch<T>* memory_;
 };
 
 template <class T> class ComposedPairs final : public Pairs<T> {
@@ -120,10 +120,10 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         parallel(tall * groups, [&](long t) {
             const Index r0 = (t / groups) * height_, count = std::min(height_, rows - r0);
             const Index g0 = c0 + (t % groups) * wide, g1 = std::min(c1, g0 + wide);
-            const Lent lent(*this, index + r0, count);
+            const SpareTile lent(*this, index + r0, count);
             const Index a = std::max(first_column, g0 * width_), b = std::min(last_column, g1 * width_);
             tiles(index + r0, count, a, b, lent.tile(),
-                  [&](Index j0, Index j1) { return Target{out + r0 * stride + (j0 - first_column), stride, j1}; });
+                  [&](Index j0, Index j1) { return TileOutput{out + r0 * stride + (j0 - first_column), stride, j1}; });
         });
     }
 
@@ -135,7 +135,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         std::iota(every.begin(), every.end(), Index(0));
         parallel(tall, [&](long t) {
             const Index r0 = t * height_, count = std::min(height_, n - r0);
-            const Lent lent(*this, every.data() + r0, count);
+            const SpareTile lent(*this, every.data() + r0, count);
             for (Index c = r0 / width_; c < strips; ++c) {
                 const Index j0 = std::max(r0, c * width_), j1 = std::min(n, (c + 1) * width_);
                 tile(every.data() + r0, count, j0, j1, lent.tile(), out + r0 * stride + j0, stride);
@@ -162,12 +162,12 @@ template <class T> class ComposedPairs final : public Pairs<T> {
                 const Ready* ready) const override {
         Borrowed<T, Use::stream> memory;
         const Index together = height(last_column - first_column);
-        std::vector<std::unique_ptr<Lent>> lent;
+        std::vector<std::unique_ptr<SpareTile>> lent;
         for (Index r0 = 0; r0 < rows; r0 += together) {
             const Index count = std::min(together, rows - r0);
             lent.clear();
             for (Index r = 0; !ready && r < count; r += height_)
-                lent.push_back(std::make_unique<Lent>(*this, index + r0 + r, std::min(height_, count - r)));
+                lent.push_back(std::make_unique<SpareTile>(*this, index + r0 + r, std::min(height_, count - r)));
             T* seen = memory->seen.reserve(std::size_t(count * width_));
             for (Index j0 = first_column; j0 < last_column;) {
                 const Index j1 = std::min(last_column, (j0 / width_ + 1) * width_);
@@ -187,13 +187,13 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         for (Index r = 0; r < rows; r += height_) {
             const Index count = std::min(height_, rows - r);
             auto target = [&](Index j0, Index j1) {
-                return Target{out + r * stride + (j0 - first_column), stride, j1};
+                return TileOutput{out + r * stride + (j0 - first_column), stride, j1};
             };
             if (ready) {
                 const Tile& made = static_cast<const Tiles*>(ready)->tiles[std::size_t(r / height_)];
                 tiles(index + r, count, first_column, last_column, made, target);
             } else {
-                const Lent lent(*this, index + r, count);
+                const SpareTile lent(*this, index + r, count);
                 tiles(index + r, count, first_column, last_column, lent.tile(), target);
             }
         }
@@ -212,7 +212,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
     struct Tiles final : Ready {
         std::vector<Tile> tiles;
     };
-    struct Target {
+    struct TileOutput {
         T* out;
         Index stride, end;
     };
@@ -240,9 +240,9 @@ template <class T> class ComposedPairs final : public Pairs<T> {
     }
 
     // A tile's rows made ready in memory that is used again for others, as its pages cost more than what is in them.
-    class Lent {
+    class SpareTile {
       public:
-        Lent(const ComposedPairs& pairs, const Index* index, Index rows) : pairs_(pairs) {
+        SpareTile(const ComposedPairs& pairs, const Index* index, Index rows) : pairs_(pairs) {
             {
                 const std::lock_guard lock(pairs.lock_);
                 if (!pairs.spare_.empty()) {
@@ -252,11 +252,11 @@ template <class T> class ComposedPairs final : public Pairs<T> {
             }
             pairs.prepare_tile(index, rows, tile_);
         }
-        ~Lent() {
+        ~SpareTile() {
             const std::lock_guard lock(pairs_.lock_);
             pairs_.spare_.push_back(std::move(tile_));
         }
-        Lent(const Lent&) = delete;
+        SpareTile(const SpareTile&) = delete;
         const Tile& tile() const { return tile_; }
 
       private:
@@ -269,7 +269,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
                                    const Tile& made, To target) const {
         for (Index j0 = first_column; j0 < last_column;) {
             const Index j1 = std::min(last_column, (j0 / width_ + 1) * width_);
-            const Target to = target(j0, j1);
+            const TileOutput to = target(j0, j1);
             tile(index, rows, j0, j1, made, to.out, to.stride);
             j0 = j1;
         }

@@ -39,7 +39,7 @@ struct Program {
     std::vector<Instruction> instructions;
     std::vector<Borders> borders;
 
-    // Throws std::invalid_argument unless it can run on so many parts of this shape and leaves one value.
+    // Throws std::invalid_argument unless it can run on `parts` parts of this shape and leaves one value.
     void check(Index parts, Index rows, Index columns) const;
     Index depth() const; // of the stack
     // The same program for some of the samples of a square matrix.

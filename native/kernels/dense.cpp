@@ -29,19 +29,19 @@ namespace mercer {
 namespace {
 
 // Panels of columns from number `first` on, sums of squares of each sample, and the largest of each panel.
-template <class T> struct Columns {
+template <class T> struct PackedColumns {
     Index first = 0;
     Buffer<T> panels, squares, largest;
 };
 
-// Scratch memory of one thread, kept between calls so that its pages are touched once.
-template <class T> struct Scratch {
+// DenseScratch memory of one thread, kept between calls so that its pages are touched once.
+template <class T> struct DenseScratch {
     Buffer<T> block, originals, seen;
     Strip<T> strip;
-    Columns<T> columns;
+    PackedColumns<T> columns;
 };
-template <class T> Scratch<T>& scratch() {
-    static thread_local Scratch<T> s;
+template <class T> DenseScratch<T>& scratch() {
+    static thread_local DenseScratch<T> s;
     return s;
 }
 
@@ -49,15 +49,15 @@ template <class T> class DensePairs final : public Pairs<T> {
   public:
     DensePairs(const Source<T>& x, const Source<T>& z, Formula formula, const Frame& frame, bool keep)
         : x_(x), z_(z), formula_(std::move(formula)), isa_(instruction_set().of<T>()), d_(x.columns),
-          packing_(formula_.pair, d_, frame),
+          packing_(formula_.reduction, d_, frame),
           // Five standard deviations of the rounding error of a sum of terms of one sign, in chunks; measured.
           growth_(2 + 1.5 * double(packing_.chunk()) / std::sqrt(double(std::max<Index>(1, d_)))),
-          distances_(formula_.pair == Pair::squared_distance),
+          distances_(formula_.reduction == Reduction::squared_distance),
           direct_scale_(packing_.scale().begin(), packing_.scale().end()) {
         set_suspicion();
         if (!keep) return;
         const Index panels = ceil_div(z.rows, isa_.nr);
-        auto columns = std::make_shared<Columns<T>>();
+        auto columns = std::make_shared<PackedColumns<T>>();
         reserve(*columns, 0, panels);
         parallel(panels, [&](long q) { pack(*columns, q); });
         kept_ = columns;
@@ -68,20 +68,20 @@ template <class T> class DensePairs final : public Pairs<T> {
         if (rows <= 0 || last_column <= first_column) return;
         const Index strip = isa_.strip;
         const Index row_strips = ceil_div(rows, strip);
-        // Columns are cut at multiples of the strip; few rows are shared out by cutting them finer.
+        // PackedColumns are cut at multiples of the strip; few rows are shared out by cutting them finer.
         const Index c0 = first_column / strip, c1 = ceil_div(last_column, strip);
         const Index wanted = std::max<Index>(1, ceil_div(8 * thread_count(), row_strips));
         const Index width = ceil_div(c1 - c0, std::min(wanted, c1 - c0));
         const Index groups = ceil_div(c1 - c0, width);
         parallel(row_strips * groups, [&](long t) {
             const Index r0 = (t / groups) * strip, count = std::min(strip, rows - r0);
-            const Chosen which = Chosen{index, first_row}.after(r0);
+            const SourceRows which = SourceRows{index, first_row}.after(r0);
             const Strip<T>& strip_rows = packing_.rows(x_, which, count, scratch<T>().strip);
             const Index g0 = c0 + (t % groups) * width, g1 = std::min(c1, g0 + width);
             for (Index c = g0; c < g1; ++c) {
                 const Index j0 = std::max(first_column, c * strip), j1 = std::min(last_column, (c + 1) * strip);
                 const Index base = j0 / isa_.nr * isa_.nr;
-                compute(strip_rows, which, base, j1, Target{out + r0 * stride - first_column, stride, j0, j1});
+                compute(strip_rows, which, base, j1, BlockOutput{out + r0 * stride - first_column, stride, j0, j1});
             }
         });
     }
@@ -91,11 +91,11 @@ template <class T> class DensePairs final : public Pairs<T> {
         // Row strips shrink towards the end, so the long ones are handed out first.
         parallel(strips, [&](long s) {
             const Index r0 = s * strip, count = std::min(strip, n - r0);
-            const Chosen which = {nullptr, r0};
+            const SourceRows which = {nullptr, r0};
             const Strip<T>& rows = packing_.rows(x_, which, count, scratch<T>().strip);
             for (Index c = s; c < strips; ++c) {
                 const Index j0 = c * strip, j1 = std::min(n, j0 + strip);
-                compute(rows, which, j0, j1, Target{out + r0 * stride, stride, j0, j1, false, c > s});
+                compute(rows, which, j0, j1, BlockOutput{out + r0 * stride, stride, j0, j1, false, c > s});
                 if (c > s) store_transposed(rows, j0, j1, out + j0 * stride + r0, stride);
             }
         });
@@ -118,13 +118,13 @@ template <class T> class DensePairs final : public Pairs<T> {
         const Index strip = isa_.strip;
         for (Index r0 = 0; r0 < rows; r0 += strip) {
             const Index count = std::min(strip, rows - r0);
-            const Chosen which = {index + r0, 0};
+            const SourceRows which = {index + r0, 0};
             const Strip<T>& strip_rows = ready ? static_cast<const Strips*>(ready)->strips[std::size_t(r0 / strip)]
                                                : packing_.rows(x_, which, count, scratch<T>().strip);
             T* seen = scratch<T>().seen.reserve(std::size_t(strip) * strip);
             for (Index j0 = first_column; j0 < last_column;) {
                 const Index j1 = std::min(last_column, (j0 / strip + 1) * strip);
-                compute(strip_rows, which, j0 / isa_.nr * isa_.nr, j1, Target{seen - j0, strip, j0, j1, true});
+                compute(strip_rows, which, j0 / isa_.nr * isa_.nr, j1, BlockOutput{seen - j0, strip, j0, j1, true});
                 visit(r0, count, j0, j1, seen, strip);
                 j0 = j1;
             }
@@ -136,14 +136,14 @@ template <class T> class DensePairs final : public Pairs<T> {
                const Ready* ready) const override {
         const Index strip = isa_.strip;
         for (Index r0 = 0; r0 < rows; r0 += strip) {
-            const Chosen which = {index + r0, 0};
+            const SourceRows which = {index + r0, 0};
             const Strip<T>& strip_rows = ready
                                              ? static_cast<const Strips*>(ready)->strips[std::size_t(r0 / strip)]
                                              : packing_.rows(x_, which, std::min(strip, rows - r0), scratch<T>().strip);
             for (Index j0 = first_column; j0 < last_column;) {
                 const Index j1 = std::min(last_column, (j0 / strip + 1) * strip);
                 compute(strip_rows, which, j0 / isa_.nr * isa_.nr, j1,
-                        Target{out + r0 * stride - first_column, stride, j0, j1, true});
+                        BlockOutput{out + r0 * stride - first_column, stride, j0, j1, true});
                 j0 = j1;
             }
         }
@@ -166,34 +166,34 @@ template <class T> class DensePairs final : public Pairs<T> {
     };
 
     // Where a block goes: entry (i, j) to out[i * stride + j], for j0 <= j < j1 only.
-    struct Target {
+    struct BlockOutput {
         T* out;
         Index stride, j0, j1;
         bool near = false;  // whether that memory is in a cache already
         bool again = false; // whether the tiles are read again after they have been written there
     };
 
-    // Columns: room for panels q0 .. q1 - 1, one of them packed, and where it is.
-    void reserve(Columns<T>& columns, Index q0, Index q1) const {
+    // PackedColumns: room for panels q0 .. q1 - 1, one of them packed, and where it is.
+    void reserve(PackedColumns<T>& columns, Index q0, Index q1) const {
         const auto count = std::size_t(q1 - q0), samples = count * std::size_t(isa_.nr);
         columns.first = q0;
         columns.panels.reserve(samples * std::size_t(packing_.depth()) + 1);
         columns.squares.reserve(samples);
         columns.largest.reserve(count);
     }
-    void pack(Columns<T>& columns, Index q) const {
+    void pack(PackedColumns<T>& columns, Index q) const {
         columns.largest.data()[q - columns.first] =
             packing_.columns(z_, q * isa_.nr, panel(columns, q), squares(columns, q));
     }
-    T* panel(const Columns<T>& columns, Index q) const {
+    T* panel(const PackedColumns<T>& columns, Index q) const {
         return columns.panels.data() + (q - columns.first) * packing_.depth() * isa_.nr;
     }
-    T* squares(const Columns<T>& columns, Index q) const {
+    T* squares(const PackedColumns<T>& columns, Index q) const {
         return columns.squares.data() + (q - columns.first) * isa_.nr;
     }
-    const Columns<T>& columns(Index q0, Index q1) const {
+    const PackedColumns<T>& columns(Index q0, Index q1) const {
         if (kept_) return *kept_;
-        Columns<T>& columns = scratch<T>().columns;
+        PackedColumns<T>& columns = scratch<T>().columns;
         reserve(columns, q0, q1);
         for (Index q = q0; q < q1; ++q) pack(columns, q);
         return columns;
@@ -202,14 +202,14 @@ template <class T> class DensePairs final : public Pairs<T> {
     // Computes the rows and the columns base .. j1 - 1 in this thread's block, tile after tile: tile (p, q) starts at
     // (q * row panels + p) * mr * nr; or those of a row panel side by side, always in the same place, if none is needed
     // again. Finished tiles are written out at once, while the next are summed.
-    void compute(const Strip<T>& rows, Chosen which, Index base, Index j1, const Target& target) const {
+    void compute(const Strip<T>& rows, SourceRows which, Index base, Index j1, const BlockOutput& target) const {
         poll(); // the first row of blocks may touch all of a new matrix, which takes seconds
         const int mr = isa_.mr, nr = isa_.nr;
         const Index row_panels = ceil_div(rows.count, mr), q0 = base / nr, q1 = ceil_div(j1, nr);
-        const Columns<T>& z = columns(q0, q1);
+        const PackedColumns<T>& z = columns(q0, q1);
         T* block = scratch<T>().block.reserve(std::size_t(isa_.strip) * isa_.strip);
         const IntegerTiles<T>* integers = packing_.integers();
-        const auto tile = integers ? integers->tile : isa_.tile[static_cast<int>(formula_.pair)];
+        const auto tile = integers ? integers->tile : isa_.tile[static_cast<int>(formula_.reduction)];
         const Index whole = packing_.depth(), apart = whole * nr;
         const Lists<T>& lists = packing_.lists();
         const Index abreast = rows.zeros ? lists.abreast : 1, of_panel = mr / lists.rows;
@@ -257,7 +257,8 @@ template <class T> class DensePairs final : public Pairs<T> {
         for (Index at = first_byte; at < last_byte; at += 64) __builtin_prefetch(bytes + at, 0, 2);
     }
 
-    void finish(const Strip<T>& rows, const Columns<T>& z, Chosen which, Index p, Index q, int live, T* sums) const {
+    void finish(const Strip<T>& rows, const PackedColumns<T>& z, SourceRows which, Index p, Index q, int live,
+                T* sums) const {
         const Step *step = formula_.steps.data(), *end = step + formula_.steps.size();
         if (!distances_) return isa_.apply(step, end, sums, std::size_t(live) * isa_.nr);
         const T* row_squares = rows.squares.data() + p * isa_.mr;
@@ -322,8 +323,8 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // Computes the unreliable entries of row i of a tile again, from differences of the samples themselves ...
-    void repair(const Strip<T>& rows, const Columns<T>& z, Chosen which, Index p, Index q, int i, Originals& originals,
-                T* entries) const {
+    void repair(const Strip<T>& rows, const PackedColumns<T>& z, SourceRows which, Index p, Index q, int i,
+                Originals& originals, T* entries) const {
         const Index place = p * isa_.mr + i;
         const T row_square = rows.squares.data()[place];
         const T* column_squares = squares(z, q);
@@ -334,7 +335,7 @@ template <class T> class DensePairs final : public Pairs<T> {
                 entries[j] = isa_.direct(d_, originals.x(which[rows.order[std::size_t(place)]]), originals.z(j), scale);
     }
     // ... or of what is packed, the whole row at once.
-    void repair_packed(const Strip<T>& rows, const Columns<T>& z, Index p, Index q, int i, T* entries) const {
+    void repair_packed(const Strip<T>& rows, const PackedColumns<T>& z, Index p, Index q, int i, T* entries) const {
         const T row_square = rows.squares.data()[p * isa_.mr + i];
         const T* column_squares = squares(z, q);
         const T* near = packed_distances(rows, z, p, q, i);
@@ -346,7 +347,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     }
 
     // The squared distances of row i of a panel from a panel of columns, by differences of what is packed.
-    const T* packed_distances(const Strip<T>& rows, const Columns<T>& z, Index p, Index q, int i) const {
+    const T* packed_distances(const Strip<T>& rows, const PackedColumns<T>& z, Index p, Index q, int i) const {
         const Index mr = isa_.mr, nr = isa_.nr, whole = packing_.depth();
         const Index row_panels = ceil_div(rows.count, mr);
         const Index* length = rows.length.data() + p; // a list is all rows of a panel, as there are no integers here
@@ -360,7 +361,7 @@ template <class T> class DensePairs final : public Pairs<T> {
                 for (Index c = 0; c < *length; ++c) row[rows.which[std::size_t(at + c)] * mr] = a[c * mr];
                 a = row;
             }
-            isa_.tile[static_cast<int>(Pair::squared_direct)](1, depth, a, panel(z, q) + k * nr, near, k == 0);
+            isa_.tile[static_cast<int>(Reduction::squared_direct)](1, depth, a, panel(z, q) + k * nr, near, k == 0);
         }
         return near;
     }
@@ -393,13 +394,13 @@ template <class T> class DensePairs final : public Pairs<T> {
     };
 
     // Asks for the memory of a tile's result while the tile is being summed.
-    void claim(const Strip<T>& rows, Index place, Index j, int live, const Target& target) const {
+    void claim(const Strip<T>& rows, Index place, Index j, int live, const BlockOutput& target) const {
         const T* out = target.out + std::max(j, target.j0);
         const Index* row = rows.order.data() + place;
         for (int r = 0; r < live; ++r) __builtin_prefetch(out + row[r] * target.stride, 1);
     }
 
-    void store(const Strip<T>& rows, Index place, Index j, int live, const T* tile, const Target& target) const {
+    void store(const Strip<T>& rows, Index place, Index j, int live, const T* tile, const BlockOutput& target) const {
         const Index nr = isa_.nr, a = std::max(j, target.j0), b = std::min(j + nr, target.j1);
         const Index* row = rows.order.data() + place;
         constexpr Index kPiece = 32 / sizeof(T); // the narrowest panel is a multiple of this
@@ -433,7 +434,7 @@ template <class T> class DensePairs final : public Pairs<T> {
     bool distances_;
     T suspect_slope_ = 0, suspect_offset_ = 0, close_slope_ = 0, close_offset_ = 0;
     std::vector<T> direct_scale_;
-    std::shared_ptr<const Columns<T>> kept_; // null: they are packed when they are wanted
+    std::shared_ptr<const PackedColumns<T>> kept_; // null: they are packed when they are wanted
 };
 
 } // namespace

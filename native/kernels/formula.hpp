@@ -2,13 +2,15 @@
 // then a short list of elementwise steps. Gaussian = squared distance, times -gamma, exp.
 #pragma once
 
+#include "costs.hpp"
+
 #include <cstdint>
 #include <vector>
 
 namespace mercer {
 
 // The reduction r(x, z) over coordinates i.
-enum class Pair : int {
+enum class Reduction : int {
     dot,              // sum x z
     squared_distance, // sum (x - z)^2 through centred dot products, cancellation repaired
     squared_direct,   // sum (x - z)^2 by differences; for few coordinates
@@ -20,31 +22,33 @@ enum class Pair : int {
     jensen_shannon,   // sum (x log2((x+z)/x) + z log2((x+z)/z)) / 2
     equal,            // number of coordinates with x == z
 };
-inline constexpr int kPairs = 10;
+inline constexpr int kReductionCount = 10;
 
 // What is known of a reduction, for whoever must not know it by name.
-struct Reduction {
-    Pair pair;
+struct ReductionProperties {
+    Reduction reduction;
     bool product; // an inner product: k(x, z)^2 <= k(x, x) k(z, z), and its rounding errors are relative to those norms
     bool distance; // never negative, and exactly 0 between a sample and itself
-    int power;     // it is the so manyeth power of a metric; 0: of none
+    int power;     // p, if it is the p-th power of a metric; 0 if of none
     bool movable;  // depends on the difference of two samples alone, so these can be moved first
     bool relative; // a sum of terms of one sign, or of none that cancel: accurate relative to itself
-    double cost;   // nanoseconds of one thread to add a coordinate in float32, beside the steps; measured with AVX-512
+    double cost;   // of a coordinate, beside the steps: see costs.hpp
 };
-inline constexpr Reduction kReductions[kPairs] = {
-    {Pair::dot, true, false, 0, false, false, 0.021},
-    {Pair::squared_distance, false, true, 2, true, false, 0.021},
-    {Pair::squared_direct, false, true, 2, true, true, 0.021},
-    {Pair::l1, false, true, 1, true, true, 0.084},
-    {Pair::linf, false, true, 1, true, true, 0.084},
-    {Pair::intersection, false, false, 0, false, true, 0.084},
-    {Pair::chi2, false, false, 0, false, true, 0.084},
-    {Pair::chi2_distance, false, true, 2, false, true, 0.084},
-    {Pair::jensen_shannon, false, false, 0, false, true, 0.084},
-    {Pair::equal, false, false, 0, false, true, 0.084},
+inline constexpr ReductionProperties kReductions[kReductionCount] = {
+    {Reduction::dot, true, false, 0, false, false, costs::kProduct},
+    {Reduction::squared_distance, false, true, 2, true, false, costs::kProduct},
+    {Reduction::squared_direct, false, true, 2, true, true, costs::kProduct},
+    {Reduction::l1, false, true, 1, true, true, costs::kNoProduct},
+    {Reduction::linf, false, true, 1, true, true, costs::kNoProduct},
+    {Reduction::intersection, false, false, 0, false, true, costs::kNoProduct},
+    {Reduction::chi2, false, false, 0, false, true, costs::kNoProduct},
+    {Reduction::chi2_distance, false, true, 2, false, true, costs::kNoProduct},
+    {Reduction::jensen_shannon, false, false, 0, false, true, costs::kNoProduct},
+    {Reduction::equal, false, false, 0, false, true, costs::kNoProduct},
 };
-constexpr const Reduction& reduction(Pair pair) { return kReductions[static_cast<int>(pair)]; }
+constexpr const ReductionProperties& properties_of(Reduction reduction) {
+    return kReductions[static_cast<int>(reduction)];
+}
 
 // An elementwise step applied to the reduced value v.
 enum class Op : int {
@@ -68,7 +72,7 @@ struct Step {
 };
 
 struct Formula {
-    Pair pair = Pair::dot;
+    Reduction reduction = Reduction::dot;
     std::vector<Step> steps;
     // For squared_distance: the kernel falls at least like exp(-rate D^2), so entries with a large D^2
     // need no repair. Zero means that D^2 itself must be relatively accurate.

@@ -47,11 +47,11 @@ template <class I> I multiply_words(I a, I b) {
 }
 
 // Inner products of signed words.
-struct Words {
+struct WordProducts {
     static Ints add(Ints c, Ints a, Ints b) { return c + multiply_words(a, b); }
 };
 // Inner products of unsigned bytes of rows and signed bytes of columns.
-struct Bytes {
+struct ByteProducts {
     static Ints add(Ints c, Ints a, Ints b) {
 #if defined(__AVX512VNNI__)
         if constexpr (sizeof(Ints) == 64) return Ints(_mm512_dpbusd_epi32(__m512i(c), __m512i(a), __m512i(b)));

@@ -61,8 +61,8 @@ template <class T> struct Isa {
     int mr;    // rows of a tile: a row panel stores coordinate k of mr samples side by side
     int nr;    // columns of a tile: a column panel does the same for nr samples
     int strip; // rows and columns of a macro block, a multiple of mr and nr
-    Tile<T> tile[kPairs];
-    Lists<T> lists; // of Pair::dot
+    Tile<T> tile[kReductionCount];
+    Lists<T> lists; // of Reduction::dot
     // sum of squares of each of the mr (nr) samples of a panel, in exactly the order in which tile() sums.
     void (*row_squares)(std::ptrdiff_t depth, const T* a, T* out);
     void (*column_squares)(std::ptrdiff_t depth, const T* b, T* out);

@@ -21,14 +21,14 @@ constexpr Index kTransposed = 32; // coordinates of all samples of a panel at a 
 constexpr double kSparse = 0.8;
 constexpr Index kFewest = 8; // coordinates
 
-// Scratch memory of one thread, kept between calls so that its pages are touched once.
-template <class T> struct Scratch {
+// PackingScratch memory of one thread, kept between calls so that its pages are touched once.
+template <class T> struct PackingScratch {
     Buffer<T> rows, panel;
     Buffer<std::int16_t> places;
     Buffer<std::uint8_t> bytes;
 };
-template <class T> Scratch<T>& scratch() {
-    static thread_local Scratch<T> s;
+template <class T> PackingScratch<T>& scratch() {
+    static thread_local PackingScratch<T> s;
     return s;
 }
 
@@ -46,23 +46,24 @@ template <class T> T checked(T square) {
 
 } // namespace
 
-template <class T> Form form_of(Pair pair, Index columns, const Frame& frame) {
-    if (!frame.grid || pair != Pair::squared_distance || frame.scale || columns > Grid::kMostColumns)
+template <class T> Form form_of(Reduction reduction, Index columns, const Frame& frame) {
+    if (!frame.grid || reduction != Reduction::squared_distance || frame.scale || columns > Grid::kMostColumns)
         return Form::number;
     return instruction_set().bytes<T>() && frame.grid.zero == 0 ? Form::bytes : Form::words;
 }
-template Form form_of<float>(Pair, Index, const Frame&);
-template Form form_of<double>(Pair, Index, const Frame&);
+template Form form_of<float>(Reduction, Index, const Frame&);
+template Form form_of<double>(Reduction, Index, const Frame&);
 
-template <class T> Packing<T>::Packing(Pair pair, Index columns, const Frame& frame)
-    : isa_(instruction_set().of<T>()), d_(columns), form_(form_of<T>(pair, columns, frame)),
+template <class T> Packing<T>::Packing(Reduction reduction, Index columns, const Frame& frame)
+    : isa_(instruction_set().of<T>()), d_(columns), form_(form_of<T>(reduction, columns, frame)),
       integers_(form_ == Form::number  ? nullptr
                 : form_ == Form::words ? &isa_.words
                                        : instruction_set().bytes<T>()),
       depth_(ceil_div(d_ * bytes_of<T>(form_), sizeof(T))),
       chunk_(std::max<Index>(1, integers_ ? ceil_div(depth_, ceil_div(std::max<Index>(1, depth_), kPlaces))
                                           : mercer::chunk<T>(d_))),
-      distances_(pair == Pair::squared_distance), products_(distances_ || pair == Pair::dot), grid_(frame.grid) {
+      distances_(reduction == Reduction::squared_distance), products_(distances_ || reduction == Reduction::dot),
+      grid_(frame.grid) {
     if (frame.shift) shift_.assign(frame.shift, frame.shift + d_);
     if (frame.scale) scale_.assign(frame.scale, frame.scale + d_);
 }
@@ -79,7 +80,7 @@ template <class T> T Packing<T>::columns(const Source<T>& source, Index first, T
 }
 
 template <class T>
-const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index count, Strip<T>& strip) const {
+const Strip<T>& Packing<T>::rows(const Source<T>& source, SourceRows which, Index count, Strip<T>& strip) const {
     const int mr = isa_.mr;
     const Index panels = ceil_div(count, mr), chunks = ceil_div(std::max<Index>(1, depth_), chunk_);
     strip.count = count;
@@ -95,7 +96,7 @@ const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index co
     std::vector<Index> samples(static_cast<std::size_t>(count));
     for (Index r = 0; r < count; ++r) samples[std::size_t(r)] = which[strip.order[std::size_t(r)]];
     for (Index p = 0; p < panels; ++p) {
-        const Chosen chosen = {samples.data() + p * mr, 0};
+        const SourceRows chosen = {samples.data() + p * mr, 0};
         if (integers_)
             pack_integers(source, chosen, count - p * mr, true, panel, squares + p * mr);
         else
@@ -117,7 +118,7 @@ const Strip<T>& Packing<T>::rows(const Source<T>& source, Chosen which, Index co
 
 // A panel of `width`, of which `count` samples are there; the others are zero.
 template <class T>
-void Packing<T>::pack(const Source<T>& source, Chosen which, Index count, int width, T* panel) const {
+void Packing<T>::pack(const Source<T>& source, SourceRows which, Index count, int width, T* panel) const {
     count = std::min<Index>(count, width);
     T* rows = scratch<T>().rows.reserve(std::size_t(width * d_));
     const Frame frame = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data()};
@@ -133,7 +134,7 @@ void Packing<T>::pack(const Source<T>& source, Chosen which, Index count, int wi
     }
 }
 
-template <class T> void Packing<T>::pack_integers(const Source<T>& source, Chosen which, Index count, bool rows,
+template <class T> void Packing<T>::pack_integers(const Source<T>& source, SourceRows which, Index count, bool rows,
                                                   T* panel, T* squares) const {
     constexpr std::int32_t kMiddle = 128;
     const bool narrow = form_ == Form::bytes;
@@ -188,7 +189,7 @@ bool Packing<T>::list(Index depth, Index live, const T* panel, T* values, std::u
 
 // Finds places for the rows such that those of a list are zero in the same coordinates, as far as 64 of these tell; a
 // row that has its own is as good anywhere. Says whether lists may be worth it.
-template <class T> bool Packing<T>::arrange(const Source<T>& source, Chosen which, Strip<T>& strip) const {
+template <class T> bool Packing<T>::arrange(const Source<T>& source, SourceRows which, Strip<T>& strip) const {
     const Index count = strip.count, seen = std::min<Index>(64, depth_);
     strip.order.resize(std::size_t(count));
     std::iota(strip.order.begin(), strip.order.end(), Index(0));

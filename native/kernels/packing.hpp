@@ -18,11 +18,11 @@ namespace mercer {
 inline Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
 // Some samples of a source: those that `index` names or, without it, consecutive ones.
-struct Chosen {
+struct SourceRows {
     const Index* index;
     Index first;
     Index operator[](Index r) const { return index ? index[r] : first + r; }
-    Chosen after(Index r) const { return {index ? index + r : nullptr, first + r}; }
+    SourceRows after(Index r) const { return {index ? index + r : nullptr, first + r}; }
 };
 
 // Packed rows, each at its place: panels, [chunk][panel][coordinate][mr], any of which may be lists of a few rows
@@ -40,7 +40,7 @@ template <class T> struct Strip {
 // What stands in a panel in the place of one T: a number, or as many integers of a grid as fit, of 16 or 8 bits. Bytes
 // are unsigned in rows and less 128 in columns; the sums of squares of rows make up for that.
 enum class Form { number, words, bytes };
-template <class T> Form form_of(Pair pair, Index columns, const Frame& frame);
+template <class T> Form form_of(Reduction reduction, Index columns, const Frame& frame);
 // The bytes that a coordinate takes in a panel.
 template <class T> constexpr Index bytes_of(Form form) {
     return form == Form::number ? Index(sizeof(T)) : form == Form::words ? 2 : 1;
@@ -48,7 +48,7 @@ template <class T> constexpr Index bytes_of(Form form) {
 
 template <class T> class Packing {
   public:
-    Packing(Pair pair, Index columns, const Frame& frame);
+    Packing(Reduction reduction, Index columns, const Frame& frame);
 
     // The tiles for panels of integers; null if they hold numbers.
     const IntegerTiles<T>* integers() const { return integers_; }
@@ -66,14 +66,14 @@ template <class T> class Packing {
     // last. Where distances are wanted, writes the sums of squares and returns the largest.
     T columns(const Source<T>& source, Index first, T* panel, T* squares) const;
     // These samples as rows of a strip.
-    const Strip<T>& rows(const Source<T>& source, Chosen which, Index count, Strip<T>& strip) const;
+    const Strip<T>& rows(const Source<T>& source, SourceRows which, Index count, Strip<T>& strip) const;
 
   private:
-    void pack(const Source<T>& source, Chosen which, Index count, int width, T* panel) const;
+    void pack(const Source<T>& source, SourceRows which, Index count, int width, T* panel) const;
     // As rows or as columns, with their sums of squares.
-    void pack_integers(const Source<T>& source, Chosen which, Index count, bool rows, T* panel, T* squares) const;
+    void pack_integers(const Source<T>& source, SourceRows which, Index count, bool rows, T* panel, T* squares) const;
     bool list(Index depth, Index live, const T* panel, T* values, std::uint16_t* which, Index* length) const;
-    bool arrange(const Source<T>& source, Chosen which, Strip<T>& strip) const;
+    bool arrange(const Source<T>& source, SourceRows which, Strip<T>& strip) const;
 
     const Isa<T>& isa_;
     Index d_;

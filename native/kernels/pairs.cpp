@@ -44,7 +44,7 @@ Grid useful_grid(const Source<S>& x, const Source<S>& z, const Formula& formula,
     auto affordable = [](const Source<S>& s) {
         return !s.sparse() || double(s.rows) * double(s.columns) <= 32.0 * double(s.stored());
     };
-    if (formula.pair != Pair::squared_distance || frame.scale || !affordable(x) || !affordable(z)) return {};
+    if (formula.reduction != Reduction::squared_distance || frame.scale || !affordable(x) || !affordable(z)) return {};
     return find_grid<T>(x, z);
 }
 

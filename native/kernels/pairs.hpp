@@ -37,8 +37,8 @@ template <class T> class Pairs {
     // The same columns against other rows, whose memory must outlive the result; null where there is nothing to gain
     // over a new bind().
     virtual std::unique_ptr<Pairs<T>> with_rows(const Source<T>&) const { return nullptr; }
-    // Up to so many rows are handed out by stream() together, for a range of at most so many columns; four or more, as
-    // so many are added at once (kAccumulated).
+    // The most rows that stream() hands out together for a range of at most `columns` columns; at least four, as four
+    // are added at once (kAccumulated).
     virtual Index height(Index columns) const;
     // Whether a few columns cost no more each than many.
     virtual bool narrow() const { return true; }
@@ -59,7 +59,8 @@ template <class T, class S>
 Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame);
 // Lists, whatever they cost. The panels beside them take at most two and a half times the memory of the rows given.
 template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula);
-// What they take for these columns, so many of them in panels: if they are kept, or if they are made when wanted.
+// The bytes that lists take for these samples, with `panelled` coordinates in panels: if they are kept, or if they are
+// made when wanted.
 template <class T, class S> std::size_t listed_bytes(const Source<S>& z, Index panelled, bool keep);
 
 // The sources' memory must outlive the result. `x` and `z` may be the same rows. The frame is copied.

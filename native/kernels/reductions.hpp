@@ -1,6 +1,6 @@
-// Reductions: what each `Pair` of formula.hpp adds to its total for one coordinate of two samples, for as many pairs
-// of samples at a time as a vector has lanes. add() takes one coordinate, add2() two, add_one() one and a vector of
-// ones. Part of variant.cpp, whose rule on names holds here.
+// Reductions: what each `Reduction` of formula.hpp adds to its total for one coordinate of two samples, for as many
+// pairs of samples at a time as a vector has lanes. add() takes one coordinate, add2() two, add_one() one and a vector
+// of ones. Part of variant.cpp, whose rule on names holds here.
 #pragma once
 
 #include "kernels/simd.hpp"

@@ -116,10 +116,10 @@ template <class T> struct Simd {
 
     // e^x = 2^n (1 + q(r)), r = x - n log 2, |r| <= log(2)/2, by Cody and Waite's reduction; q(r)/r is a Chebyshev fit
     // that leaves e^r within 6e-9 in single and 1e-17 in double precision.
-    struct Reduced {
+    struct ReducedArgument {
         V n, q;
     };
-    static Reduced reduce(V x) {
+    static ReducedArgument reduce(V x) {
         constexpr bool f32 = sizeof(T) == 4;
         const T hi = f32 ? T(0.693359375) : T(6.93147180369123816490e-01);
         const T lo = f32 ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
@@ -147,12 +147,12 @@ template <class T> struct Simd {
         if constexpr (sizeof(T) == 4) {
             // 2^n is 2 * 2^(n-1), so that n may be 128; below 2^-125 the result is zero.
             I vanishes = x < splat(T(-86.98));
-            Reduced e = reduce(max(splat(T(-87)), min(splat(T(89)), x)));
+            ReducedArgument e = reduce(max(splat(T(-87)), min(splat(T(89)), x)));
             V p = splat(T(2)) + (e.q + e.q);
             return from_bits(bits(p * exponent(e.n + (magic() - splat(T(1))))) & ~vanishes);
         }
         x = max(splat(T(-746)), min(splat(T(710)), x)); // in this order NaN stays NaN
-        Reduced e = reduce(x);
+        ReducedArgument e = reduce(x);
         // Two factors of about 2^(n/2) reach subnormal results and infinity without leaving the range.
         V half = e.n * splat(T(0.5)) + magic();
         V first = half - magic();
@@ -161,7 +161,7 @@ template <class T> struct Simd {
     }
     // e^x - 1 without cancellation, for |x| small enough that 2^n stays normal.
     static V expm1(V x) {
-        Reduced e = reduce(x);
+        ReducedArgument e = reduce(x);
         V s = exponent(e.n + magic());
         return s * e.q + (s - splat(T(1)));
     }

@@ -25,12 +25,6 @@ constexpr Index kHeight = 128; // rows handed out together
 constexpr Index kPanel = 256;  // rows filled together of a symmetric matrix
 constexpr Index kAhead = 8;    // lists asked for before they are needed
 constexpr Index kTile = 64;    // rows and columns copied together
-// Time of one thread, in nanoseconds: to meet a common coordinate in the lists, to finish an entry, and to add up one
-// coordinate of one pair in dense panels of this precision.
-constexpr double kMeet = 1.0, kFinish = 0.5;
-template <class T> constexpr double kDense = sizeof(T) == 4 ? 0.012 : 0.024;
-// Dense panels of popular coordinates take up to so many times the memory of the compressed rows.
-constexpr double kPanels = 2.5;
 // Bytes of lists that are made when they are wanted, or of their heads if these are more.
 constexpr std::size_t kMade = std::size_t(4) << 20;
 
@@ -50,23 +44,6 @@ template <class T, class S> Index made_together(const Source<S>& z) {
     return std::clamp<Index>(Index(most / (each + 1)), kRows, kBlock);
 }
 
-// How many samples have each coordinate.
-template <class T> std::vector<double> counts(const Source<T>& s) {
-    std::vector<double> result(std::size_t(s.columns), 0.0);
-    for (Index i = 0; i < s.rows; ++i)
-        for (Index p = s.begin(i); p < s.end(i); ++p) ++result[s.indices[p]];
-    return result;
-}
-
-template <class T> double compressed_bytes(const Source<T>& s) {
-    return double(s.stored()) * (sizeof(T) + sizeof(*s.indices)) + double(s.rows) * sizeof(*s.indptr);
-}
-
-template <class T> bool same(const Source<T>& x, const Source<T>& z) {
-    return x.indices == z.indices && x.values == z.values && x.other == z.other && x.rows == z.rows &&
-           x.order == z.order;
-}
-
 double jensen_shannon(double x, double z) {
     return 0.5 * (x * std::log1p(z / x) + z * std::log1p(x / z)) / std::log(2.0);
 }
@@ -78,13 +55,13 @@ template <class T> class SparsePairs final : public Pairs<T> {
           rest_(x.columns - layout.panelled) {
         if (frame.scale) scale_.assign(frame.scale, frame.scale + x.columns);
         const Index blocks = (z.rows + kBlock - 1) / kBlock;
-        if (formula_.pair == Pair::linf) {
+        if (formula_.reduction == Reduction::linf) {
             kept_.resize(std::size_t(blocks)); // there is no use for lists
             return;
         }
         if (layout.panelled > 0) bind_popular(layout.panelled, layout.keep);
         x_terms_ = terms(x_);
-        z_terms_ = same(x_, z_) ? x_terms_ : terms(z_);
+        z_terms_ = same_rows(x_, z_) ? x_terms_ : terms(z_);
         if (!layout.keep) {
             width_ = made_together<T>(z);
             return;
@@ -104,7 +81,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
         const Index n = z_.rows, tiles = (n + kTile - 1) / kTile;
         std::vector<Heads> remaining; // from the diagonal on
         for (const Inverted& block : kept_) remaining.push_back(block.heads);
-        const bool lists = formula_.pair != Pair::linf && !kept_.empty();
+        const bool lists = formula_.reduction != Reduction::linf && !kept_.empty();
         for (Index r = 0; r < n; r += kPanel) {
             const Index height = std::min(kPanel, n - r);
             fill(nullptr, r, height, r, n, out + r * stride + r, stride, lists ? &remaining : nullptr);
@@ -213,14 +190,17 @@ template <class T> class SparsePairs final : public Pairs<T> {
         });
     }
 
-    bool squares() const { return formula_.pair == Pair::squared_distance || formula_.pair == Pair::squared_direct; }
+    bool squares() const {
+        return formula_.reduction == Reduction::squared_distance || formula_.reduction == Reduction::squared_direct;
+    }
 
     void bind_popular(Index popular, bool keep) {
         popular_scale_.resize(scale_.empty() ? 0 : std::size_t(popular));
         for (std::size_t k = 0; k < scale_.size(); ++k)
             if (place_[k] >= 0) popular_scale_[std::size_t(place_[k])] = scale_[k];
-        popular_ = bind_dense(popular_of(x_), popular_of(z_), Formula{squares() ? Pair::dot : formula_.pair, {}, 0.0},
-                              frame_of_popular(), keep);
+        popular_ =
+            bind_dense(popular_of(x_), popular_of(z_),
+                       Formula{squares() ? Reduction::dot : formula_.reduction, {}, 0.0}, frame_of_popular(), keep);
     }
     Frame frame_of_popular() const { return {nullptr, popular_scale_.empty() ? nullptr : popular_scale_.data()}; }
     // The popular coordinates of these samples alone.
@@ -247,18 +227,18 @@ template <class T> class SparsePairs final : public Pairs<T> {
     // order of the others, so that its distance to itself is exactly zero.
     std::vector<double> terms(const Source<T>& s) const {
         std::vector<double> result(std::size_t(s.rows), 0.0);
-        if (formula_.pair == Pair::dot) return result;
+        if (formula_.reduction == Reduction::dot) return result;
         if (popular_ && squares()) add_own_products(popular_of(s), result);
         for (Index i = 0; i < s.rows; ++i)
             for (Index p = s.begin(i); p < s.end(i); ++p) {
                 const double v = value(s, p);
                 if (place_[s.indices[p]] >= 0) continue;
-                switch (formula_.pair) {
-                case Pair::squared_distance:
-                case Pair::squared_direct: result[i] += v * v; break;
-                case Pair::l1:
-                case Pair::chi2_distance: result[i] += std::abs(v); break;
-                case Pair::equal: result[i] -= 1; break;
+                switch (formula_.reduction) {
+                case Reduction::squared_distance:
+                case Reduction::squared_direct: result[i] += v * v; break;
+                case Reduction::l1:
+                case Reduction::chi2_distance: result[i] += std::abs(v); break;
+                case Reduction::equal: result[i] -= 1; break;
                 default: break;
                 }
             }
@@ -266,7 +246,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
     }
 
     void add_own_products(const Source<double>& samples, std::vector<double>& result) const {
-        const auto pairs = bind_dense(samples, samples, Formula{Pair::dot, {}, 0.0}, frame_of_popular(), false);
+        const auto pairs = bind_dense(samples, samples, Formula{Reduction::dot, {}, 0.0}, frame_of_popular(), false);
         parallel((samples.rows + kRows - 1) / kRows, [&](long t) {
             const Index first = t * kRows, count = std::min(kRows, samples.rows - first);
             double block[kRows * kRows];
@@ -299,19 +279,23 @@ template <class T> class SparsePairs final : public Pairs<T> {
                 to = std::lower_bound(from, to, last, before);
             }
             const double x = value(x_, p);
-            switch (formula_.pair) {
-            case Pair::dot:
-            case Pair::squared_distance:
-            case Pair::squared_direct: scatter(from, to, sums, [=](double z) { return x * z; }); break;
-            case Pair::l1:
+            switch (formula_.reduction) {
+            case Reduction::dot:
+            case Reduction::squared_distance:
+            case Reduction::squared_direct: scatter(from, to, sums, [=](double z) { return x * z; }); break;
+            case Reduction::l1:
                 scatter(from, to, sums, [=](double z) { return std::abs(x - z) - (std::abs(x) + std::abs(z)); });
                 break;
-            case Pair::intersection: scatter(from, to, sums, [=](double z) { return std::min(x, z); }); break;
-            case Pair::chi2: scatter(from, to, sums, [=](double z) { return 2 * x * z / (x + z); }); break;
-            case Pair::chi2_distance: scatter(from, to, sums, [=](double z) { return -4 * x * z / (x + z); }); break;
-            case Pair::jensen_shannon: scatter(from, to, sums, [=](double z) { return jensen_shannon(x, z); }); break;
-            case Pair::equal: scatter(from, to, sums, [=](double z) { return x == z ? 2.0 : 1.0; }); break;
-            case Pair::linf: break;
+            case Reduction::intersection: scatter(from, to, sums, [=](double z) { return std::min(x, z); }); break;
+            case Reduction::chi2: scatter(from, to, sums, [=](double z) { return 2 * x * z / (x + z); }); break;
+            case Reduction::chi2_distance:
+                scatter(from, to, sums, [=](double z) { return -4 * x * z / (x + z); });
+                break;
+            case Reduction::jensen_shannon:
+                scatter(from, to, sums, [=](double z) { return jensen_shannon(x, z); });
+                break;
+            case Reduction::equal: scatter(from, to, sums, [=](double z) { return x == z ? 2.0 : 1.0; }); break;
+            case Reduction::linf: break;
             }
         }
     }
@@ -330,7 +314,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
     }
 
     void reduce(Index i, const Inverted& columns, Index j0, Index j1, double* sums, T* out, const List* rest) const {
-        if (formula_.pair == Pair::linf) {
+        if (formula_.reduction == Reduction::linf) {
             for (Index j = j0; j < j1; ++j) {
                 double most = 0;
                 merge(i, j, [&](double x, double z) { most = std::max(most, std::abs(x - z)); });
@@ -342,16 +326,16 @@ template <class T> class SparsePairs final : public Pairs<T> {
         const double term = x_terms_[i];
         const double* terms = z_terms_.data() + j0;
         const Index n = j1 - j0;
-        switch (formula_.pair) {
-        case Pair::squared_distance:
-        case Pair::squared_direct:
+        switch (formula_.reduction) {
+        case Reduction::squared_distance:
+        case Reduction::squared_direct:
             for (Index j = 0; j < n; ++j) out[j] = T(distance(i, j0 + j, term + terms[j], sums[j]));
             break;
-        case Pair::l1:
-        case Pair::chi2_distance:
+        case Reduction::l1:
+        case Reduction::chi2_distance:
             for (Index j = 0; j < n; ++j) out[j] = T(difference(i, j0 + j, term + terms[j], sums[j]));
             break;
-        case Pair::equal:
+        case Reduction::equal:
             for (Index j = 0; j < n; ++j) out[j] = T(double(rest_) + (term + terms[j]) + sums[j]);
             break;
         default:
@@ -365,7 +349,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
         const double value = mass + common;
         if (4e-16 * mass <= (sizeof(T) == 4 ? 1e-9 : 2e-15) * value) return value;
         double sum = 0;
-        const bool l1 = formula_.pair == Pair::l1;
+        const bool l1 = formula_.reduction == Reduction::l1;
         merge(i, j, [&](double x, double z) { sum += l1 ? std::abs(x - z) : (x - z) * ((x - z) / (x + z)); });
         return sum;
     }
@@ -401,39 +385,7 @@ template <class T> class SparsePairs final : public Pairs<T> {
     }
 };
 
-// How many pairs have each coordinate in common.
-template <class S> std::vector<double> meetings(const Source<S>& x, const Source<S>& z) {
-    std::vector<double> result = counts(x);
-    const std::vector<double> of_z = same(x, z) ? result : counts(z);
-    for (std::size_t k = 0; k < result.size(); ++k) result[k] *= of_z[k];
-    return result;
-}
-
-template <class S> Layout lists_of(const Source<S>& x, const Source<S>& z, const std::vector<double>& met) {
-    Layout layout = {true, std::vector<std::int32_t>(std::size_t(z.columns), -1)};
-    const bool one = same(x, z);
-    const double pairs = double(x.rows) * double(z.rows);
-    std::vector<Index> popular;
-    for (Index k = 0; k < Index(met.size()); ++k)
-        if (kMeet * met[k] > kDense<double> * pairs) popular.push_back(k);
-    // The rows are packed a strip at a time; but the choice is to be the same for z and x.
-    const double each = sizeof(double) * (double(z.rows) + (one ? 0.0 : double(x.rows)));
-    const double most = kPanels * (compressed_bytes(z) + (one ? 0.0 : compressed_bytes(x))) / each;
-    if (double(popular.size()) > most) { // those that save most
-        std::stable_sort(popular.begin(), popular.end(), [&](Index a, Index b) { return met[a] > met[b]; });
-        popular.resize(std::size_t(most));
-        std::sort(popular.begin(), popular.end());
-    }
-    for (Index k : popular) layout.place[k] = static_cast<std::int32_t>(layout.panelled++);
-    return layout;
-}
-
 } // namespace
-
-// The largest difference is found by merging: nothing is in panels then.
-template <class S> Layout listed_layout(const Source<S>& x, const Source<S>& z, const Formula& formula) {
-    return lists_of(x, z, formula.pair == Pair::linf ? std::vector<double>{} : meetings(x, z));
-}
 
 template <class T, class S> std::size_t listed_bytes(const Source<S>& z, Index panelled, bool keep) {
     const auto heads = std::size_t(z.columns) * sizeof(List), entries = std::size_t(z.stored());
@@ -442,24 +394,6 @@ template <class T, class S> std::size_t listed_bytes(const Source<S>& z, Index p
         return 2 * (heads + std::min(all, std::max(kMade, heads))); // as if of two threads, as steps depend on it
     const auto blocks = std::size_t((z.rows + kBlock - 1) / kBlock);
     return all + blocks * heads + std::size_t(z.rows * panelled) * sizeof(double);
-}
-
-template <class T, class S>
-Layout best_layout(const Source<S>& x, const Source<S>& z, const Formula& formula, const Frame& frame) {
-    if (!x.sparse() || !z.sparse()) return {};
-    constexpr double kLargest = double(1 << 30); // a dense copy of z beyond 1 GiB is out of the question
-    const double n = double(x.rows), m = double(z.rows), d = double(z.columns);
-    if (m * d * sizeof(T) > kLargest) return listed_layout(x, z, formula);
-    if (formula.pair == Pair::linf) return {};
-    const std::vector<double> met = meetings(x, z);
-    const Layout lists = lists_of(x, z, met);
-    double cost = kFinish * n * m + kDense<double> * n * m * double(lists.panelled);
-    for (Index k = 0; k < z.columns; ++k)
-        if (lists.place[k] < 0) cost += kMeet * met[k];
-    const Form form = form_of<T>(formula.pair, z.columns, frame);
-    const double each = form == Form::number ? kDense<T> : 0.25 * double(bytes_of<T>(form)) * kDense<float>;
-    const double dense = each * n * m * d;
-    return cost < dense ? lists : Layout{};
 }
 
 template <class T> std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula formula,
@@ -473,16 +407,10 @@ std::unique_ptr<Pairs<T>> bind(const Source<T>& x, const Source<T>& z, Formula f
     return bind(x, z, std::move(formula), frame, layout);
 }
 
-template Layout best_layout<float>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
-template Layout best_layout<float>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
-template Layout best_layout<double>(const Source<float>&, const Source<float>&, const Formula&, const Frame&);
-template Layout best_layout<double>(const Source<double>&, const Source<double>&, const Formula&, const Frame&);
-template Layout listed_layout(const Source<float>&, const Source<float>&, const Formula&);
 template std::size_t listed_bytes<float>(const Source<float>&, Index, bool);
 template std::size_t listed_bytes<float>(const Source<double>&, Index, bool);
 template std::size_t listed_bytes<double>(const Source<float>&, Index, bool);
 template std::size_t listed_bytes<double>(const Source<double>&, Index, bool);
-template Layout listed_layout(const Source<double>&, const Source<double>&, const Formula&);
 template std::unique_ptr<Pairs<float>> bind(const Source<float>&, const Source<float>&, Formula, const Frame&,
                                             const Layout&);
 template std::unique_ptr<Pairs<double>> bind(const Source<double>&, const Source<double>&, Formula, const Frame&,

@@ -14,15 +14,13 @@ namespace mercer::MERCER_ISA {
 template <class T> constexpr int kRows = MERCER_TILE_ROWS;
 template <class T> constexpr int kColumns = 2 * Simd<T>::lanes;
 
-template <class T, class Reduction, int R>
+template <class T, class Terms, int R>
 void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
     using S = Simd<T>;
     using V = typename S::V;
     constexpr int L = S::lanes, MR = kRows<T>, NR = kColumns<T>;
     V c[R][2] = {};
-    if constexpr (requires {
-                      &Reduction::template add2<S, V>;
-                  }) { // coordinates in twos; a last single one beside zeros
+    if constexpr (requires { &Terms::template add2<S, V>; }) { // coordinates in twos; a last single one beside zeros
         for (std::ptrdiff_t k = 0; k < depth; k += 2) {
             const bool both = k + 1 < depth;
             V b0[2] = {S::load(b), S::load(b + L)};
@@ -30,7 +28,7 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
 #pragma GCC unroll 16
             for (int i = 0; i < R; ++i) {
                 V a0 = S::splat(a[i]), a1 = S::splat(both ? a[MR + i] : T(0));
-                for (int j = 0; j < 2; ++j) c[i][j] = Reduction::template add2<S>(c[i][j], a0, b0[j], a1, b1[j]);
+                for (int j = 0; j < 2; ++j) c[i][j] = Terms::template add2<S>(c[i][j], a0, b0[j], a1, b1[j]);
             }
             a += 2 * MR;
             b += 2 * NR;
@@ -43,12 +41,12 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
 #pragma GCC unroll 16
             for (int i = 0; i < R; ++i) {
                 V ai = S::splat(a[i]);
-                if constexpr (requires { &Reduction::template add_one<S, V>; }) {
-                    c[i][0] = Reduction::template add_one<S>(c[i][0], ai, b0, one);
-                    c[i][1] = Reduction::template add_one<S>(c[i][1], ai, b1, one);
+                if constexpr (requires { &Terms::template add_one<S, V>; }) {
+                    c[i][0] = Terms::template add_one<S>(c[i][0], ai, b0, one);
+                    c[i][1] = Terms::template add_one<S>(c[i][1], ai, b1, one);
                 } else {
-                    c[i][0] = Reduction::template add<S>(c[i][0], ai, b0);
-                    c[i][1] = Reduction::template add<S>(c[i][1], ai, b1);
+                    c[i][0] = Terms::template add<S>(c[i][0], ai, b0);
+                    c[i][1] = Terms::template add<S>(c[i][1], ai, b1);
                 }
             }
             a += MR;
@@ -59,7 +57,7 @@ void tile_rows(std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first)
     for (int i = 0; i < R; ++i) {
         T* p = acc + i * NR;
         if (!first) {
-            if constexpr (__is_same(Reduction, Linf)) {
+            if constexpr (__is_same(Terms, Linf)) {
                 c[i][0] = S::max(c[i][0], S::load(p));
                 c[i][1] = S::max(c[i][1], S::load(p + L));
             } else {
@@ -128,16 +126,16 @@ template <class T, class Products, int R, int P> constexpr Lists<T> lists() {
 constexpr int kPass = MERCER_VECTOR_BYTES == 64 ? MERCER_TILE_ROWS : 3;
 
 // Panels are always MR wide, but only the live rows are computed: a single row costs a single row.
-template <class T, class Reduction, int R>
+template <class T, class Terms, int R>
 void tile(int rows, std::ptrdiff_t depth, const T* a, const T* b, T* acc, bool first) {
     if constexpr (R > 1) {
-        if (rows < R) return tile<T, Reduction, R - 1>(rows, depth, a, b, acc, first);
+        if (rows < R) return tile<T, Terms, R - 1>(rows, depth, a, b, acc, first);
     }
-    if constexpr (R > kPass && requires { &Reduction::template add_one<Simd<T>, typename Simd<T>::V>; }) {
-        tile_rows<T, Reduction, kPass>(depth, a, b, acc, first);
-        tile_rows<T, Reduction, R - kPass>(depth, a + kPass, b, acc + kPass * kColumns<T>, first);
+    if constexpr (R > kPass && requires { &Terms::template add_one<Simd<T>, typename Simd<T>::V>; }) {
+        tile_rows<T, Terms, kPass>(depth, a, b, acc, first);
+        tile_rows<T, Terms, R - kPass>(depth, a + kPass, b, acc + kPass * kColumns<T>, first);
     } else {
-        tile_rows<T, Reduction, R>(depth, a, b, acc, first);
+        tile_rows<T, Terms, R>(depth, a, b, acc, first);
     }
 }
 

@@ -33,7 +33,7 @@ template <class T> constexpr Isa<T> table() {
                   column_squares<T>,
                   distances<T>,
                   suspects<T>,
-                  integer_tiles<T, Words>(),
+                  integer_tiles<T, WordProducts>(),
                   integer_distances<T>,
                   direct<T>,
                   apply<T>,

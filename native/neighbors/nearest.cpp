@@ -11,11 +11,11 @@
 namespace mercer {
 namespace {
 
-template <class T> struct Entry {
+template <class T> struct Candidate {
     T value;
     Index column;
     // Later in the order of neighbours: so a heap has the farthest on top.
-    bool operator<(const Entry& other) const {
+    bool operator<(const Candidate& other) const {
         return value < other.value || (value == other.value && column < other.column);
     }
 };
@@ -54,7 +54,7 @@ template <class T> class Heaps {
     void push(Index r, const T* values, Index j0, Index first, Index last) {
         auto& heap = heaps_[std::size_t(r)];
         for (Index c = first; c < last; ++c) {
-            const Entry<T> entry{T(scale_ * values[c] + offset_[j0 + c]), j0 + c};
+            const Candidate<T> entry{T(scale_ * values[c] + offset_[j0 + c]), j0 + c};
             if (Index(heap.size()) == k_) {
                 if (!(entry < heap.front())) continue;
                 std::pop_heap(heap.begin(), heap.end());
@@ -71,7 +71,7 @@ template <class T> class Heaps {
     T scale_;
     const T* offset_;
     std::vector<T> limits_; // infinity until k entries have been seen
-    std::vector<std::vector<Entry<T>>> heaps_;
+    std::vector<std::vector<Candidate<T>>> heaps_;
 };
 
 // Rows of a task: enough to be worth packing together, few enough for all threads to have some.

@@ -88,6 +88,12 @@ template <class T, class S> Source<T> converted(const Source<S>& from) {
     }
 }
 
+// Whether two sets of sparse samples are the same rows of the same memory.
+template <class T> bool same_rows(const Source<T>& x, const Source<T>& z) {
+    return x.indices == z.indices && x.values == z.values && x.other == z.other && x.rows == z.rows &&
+           x.order == z.order;
+}
+
 // All coordinates of all samples are origin + step * k with k among 0 .. 255: bytes, as pixels and counts are.
 struct Grid {
     double origin = 0, step = 0; // no grid if the step is 0

@@ -25,7 +25,7 @@ namespace {
 template <class T> class Decomposition {
   public:
     // total: null if the problem is a part of another.
-    Decomposition(const Gram<T>& gram, const Lent<T>& lent, const Problem& problem, const double* total,
+    Decomposition(const Gram<T>& gram, const LentRows<T>& lent, const Problem& problem, const double* total,
                   const Settings& settings, double* a, Index number)
         : gram_(gram), problem_(problem), total_(total), settings_(settings), plan_(gram, problem),
           policy_(gram, problem, settings, plan_),
@@ -297,9 +297,9 @@ template <class T> class Decomposition {
 
 } // namespace
 
-template <class T> void decompose(const Gram<T>& gram, const Lent<T>& lent, const Problem& problem, const double* total,
-                                  const Settings& settings, Solved& solved, bool& started, double* a, double* f,
-                                  Index number) {
+template <class T> void decompose(const Gram<T>& gram, const LentRows<T>& lent, const Problem& problem,
+                                  const double* total, const Settings& settings, Solved& solved, bool& started,
+                                  double* a, double* f, Index number) {
     Decomposition<T> decomposition(gram, lent, problem, total, settings, a, number);
     if (started)
         decomposition.start(f);
@@ -317,9 +317,9 @@ template <class T> void decompose(const Gram<T>& gram, const Lent<T>& lent, cons
     solved.add(decomposition.solved());
 }
 
-template void decompose(const Gram<float>&, const Lent<float>&, const Problem&, const double*, const Settings&, Solved&,
-                        bool&, double*, double*, Index);
-template void decompose(const Gram<double>&, const Lent<double>&, const Problem&, const double*, const Settings&,
+template void decompose(const Gram<float>&, const LentRows<float>&, const Problem&, const double*, const Settings&,
+                        Solved&, bool&, double*, double*, Index);
+template void decompose(const Gram<double>&, const LentRows<double>&, const Problem&, const double*, const Settings&,
                         Solved&, bool&, double*, double*, Index);
 
 } // namespace mercer

@@ -66,8 +66,8 @@ struct Solved {
 // lent: rows that outlive this solve. a: feasible coefficients, improved in place. f: K a for each
 // coefficient's sample; made here unless `started` says that it is given. Once `started` is true, f belongs to a,
 // whatever happens, and what was done is added to `solved`. Both have problem.count entries.
-template <class T> void decompose(const Gram<T>& gram, const Lent<T>& lent, const Problem& problem, const double* total,
-                                  const Settings& settings, Solved& solved, bool& started, double* a, double* f,
-                                  Index number = 0);
+template <class T> void decompose(const Gram<T>& gram, const LentRows<T>& lent, const Problem& problem,
+                                  const double* total, const Settings& settings, Solved& solved, bool& started,
+                                  double* a, double* f, Index number = 0);
 
 } // namespace mercer

@@ -146,14 +146,14 @@ template <class T> void certify(const ExtendedRows<T>& rows, const LinearProblem
 
 template <class T> Vector credible(const ExtendedRows<T>& rows, const LinearProblem& problem) {
     constexpr double kMost = 1e4;
-    constexpr Index kPairs = 1000;
+    constexpr Index kComparisons = 1000;
     const auto d = std::size_t(rows.width()) - 1;
     double target = 0;
     for (const Term& t : problem.terms)
         if (t.hard()) target = std::max(target, std::abs(t.q));
     // Geometric means of the differences between neighbouring rows, where there are any: an outlier hardly counts.
     Vector logs(d, 0.0), counts(d, 0.0), largest(d, 0.0), row(d + 1, 0.0);
-    const Index step = std::max<Index>(1, rows.count() / kPairs);
+    const Index step = std::max<Index>(1, rows.count() / kComparisons);
     for (Index i = 0; i < rows.count(); i += step) {
         rows.add(i, 1.0, row.data());
         rows.columns(i, [&](std::size_t k) { largest[k] = std::max(largest[k], std::abs(row[k])); });
@@ -190,7 +190,8 @@ template <class T> bool hopeless(const ExtendedRows<T>& rows, const LinearProble
     return false;
 }
 
-template <class T> bool Watch<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
+template <class T>
+bool ProgressReporter<T>::tell(Index iterations, Index active, const Vector& weights, const Vector& a) {
     LinearSolution now;
     now.weights = weights;
     now.coefficients = a;
@@ -299,7 +300,7 @@ template <class T> void solve(const Source<T>& source, double constant, const st
 
 #define MERCER_INSTANTIATE(T)                                                                                          \
     template class ExtendedRows<T>;                                                                                    \
-    template class Watch<T>;                                                                                           \
+    template class ProgressReporter<T>;                                                                                \
     template void products(const ExtendedRows<T>&, const Vector&, Vector&);                                            \
     template void combine(const ExtendedRows<T>&, const Vector&, Vector&, Vector&);                                    \
     template void certify(const ExtendedRows<T>&, const LinearProblem&, const Options&, LinearSolution&);              \

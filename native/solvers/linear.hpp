@@ -194,9 +194,9 @@ template <class T> bool hopeless(const ExtendedRows<T>& rows, const LinearProble
 
 // Reports how far a problem has come, if anybody wants to know. What it says is certified, which costs about as much as
 // a sweep, and changes nothing.
-template <class T> class Watch {
+template <class T> class ProgressReporter {
   public:
-    Watch(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options)
+    ProgressReporter(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options)
         : rows_(rows), problem_(problem), options_(options) {}
     bool due() { return options_.progress && pulse_.due(); }
     // True means stop.

@@ -177,7 +177,7 @@ template <class T> class CoordinateDescent {
     Vector credible_; // if there are hard constraints
     bool hopeless_ = false;
     Options options_;
-    Watch<T> watch_;
+    ProgressReporter<T> watch_;
     Random random_;
     std::vector<Coordinate> terms_;
     std::vector<std::int32_t> order_; // active ones first

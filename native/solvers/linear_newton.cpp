@@ -1,4 +1,4 @@
-// The primal problem by Newton's method.
+// The primal problem by LinearNewton's method.
 //
 // With a_i = loss_i'(u_i), the gradient is w - X'a and the Hessian I + X'DX, D = 1/ridge where a_i is free and 0
 // elsewhere. P is piecewise quadratic, so that the method ends after finitely many steps. Each is solved by conjugate
@@ -19,12 +19,12 @@ double inner(const Vector& a, const Vector& b) {
     return sum;
 }
 
-template <class T> class Newton {
+template <class T> class LinearNewton {
   public:
     Vector w, f, a; // weights, X w, and the coefficients of largest loss
     Index iterations = 0;
 
-    Newton(const ExtendedRows<T>& rows, const Options& options) : rows_(rows), options_(options), hessian_(rows) {
+    LinearNewton(const ExtendedRows<T>& rows, const Options& options) : rows_(rows), options_(options), hessian_(rows) {
         w.assign(std::size_t(rows.width()), 0.0);
         f.assign(std::size_t(rows.count()), 0.0);
         a.assign(std::size_t(rows.count()), 0.0);
@@ -49,7 +49,7 @@ template <class T> class Newton {
     }
     // Minimises P from the present w on, until |x_i'g - x_j'g| <= tol for the gradient g and all rows, or until told to
     // stop.
-    void minimise(const LinearProblem& problem, double tol, Watch<T>& watch) {
+    void minimise(const LinearProblem& problem, double tol, ProgressReporter<T>& watch) {
         problem_ = &problem;
         slow_ = true;
         Vector g, z, p(w.size());
@@ -172,8 +172,8 @@ template <class T> class Newton {
 
 template <class T> void newton(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options,
                                LinearSolution& solution) {
-    Newton<T> solver(rows, options);
-    Watch<T> watch(rows, problem, options);
+    LinearNewton<T> solver(rows, options);
+    ProgressReporter<T> watch(rows, problem, options);
     auto keep = [&] {
         solver.respond(problem);
         solution.weights = solver.w;
@@ -196,8 +196,8 @@ template <class T> void newton(const ExtendedRows<T>& rows, const LinearProblem&
 // corners of the primal by as much; rho falls, and the slopes left over are at most rho |a - a_before|.
 template <class T>
 void proximal(const ExtendedRows<T>& rows, const LinearProblem& problem, const Options& options, LinearSolution& best) {
-    Newton<T> solver(rows, options);
-    Watch<T> watch(rows, problem, options);
+    LinearNewton<T> solver(rows, options);
+    ProgressReporter<T> watch(rows, problem, options);
     LinearProblem stage = problem;
     double size = 0, cost = 0;
     for (const Term& t : problem.terms) {

@@ -31,9 +31,9 @@ template <class T> void pass(const Source<T>& source, const Index* order, Index 
 namespace {
 
 // A pass over a block: values of f at the examples still to come are kept up to date with every change.
-template <class T> class Walk {
+template <class T> class PerceptronPass {
   public:
-    Walk(const KernelBlock<T>& block, const Examples& examples, KernelState& state)
+    PerceptronPass(const KernelBlock<T>& block, const Examples& examples, KernelState& state)
         : block_(block), examples_(examples), state_(state), value_(std::size_t(block.rows * examples.outputs)) {
         for (Index j = 0; j < block.columns(); ++j) used_ += used(j);
         parallel(block.rows, [&](long i) { begin(i); });
@@ -124,7 +124,7 @@ template <class T> class Walk {
 
 template <class T>
 void pass(const KernelBlock<T>& block, const Examples& examples, Index budget, KernelState& state, Index* mistakes) {
-    Walk<T>(block, examples, state).run(budget, mistakes);
+    PerceptronPass<T>(block, examples, state).run(budget, mistakes);
 }
 
 template void pass(const Source<float>&, const Index*, Index, const Examples&, double*, Index*);

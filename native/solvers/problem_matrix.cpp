@@ -70,8 +70,8 @@ std::vector<Run> common_runs(const Gram<T>& gram, const std::vector<const Proble
     return result;
 }
 
-template <class T>
-ProblemMatrix<T>::ProblemMatrix(const Gram<T>& gram, const Problem& problem, const Lent<T>& lent, std::size_t budget)
+template <class T> ProblemMatrix<T>::ProblemMatrix(const Gram<T>& gram, const Problem& problem, const LentRows<T>& lent,
+                                                   std::size_t budget)
     : gram_(gram), common_(lent.common) {
     std::vector<Index> where(static_cast<std::size_t>(gram.size()), -1);
     bool plain = true;

@@ -24,7 +24,7 @@ template <class T>
 std::vector<Run> common_runs(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget);
 
 // What a matrix lends to a problem, if anything: rows that outlive it.
-template <class T> struct Lent {
+template <class T> struct LentRows {
     CommonRows<T>* common = nullptr; // shared with the problems of other threads
     KeptRows<T>* kept = nullptr;     // this problem's alone, while it lasts; for one of all samples
     bool lasting = false;            // whether others will want rows that are kept
@@ -37,7 +37,7 @@ struct Range { // columns first .. last - 1 are the samples first + shift ..
 template <class T> class ProblemMatrix {
   public:
     // The columns are the distinct samples of the problem. At most `budget` bytes of rows are kept.
-    ProblemMatrix(const Gram<T>& gram, const Problem& problem, const Lent<T>& lent, std::size_t budget);
+    ProblemMatrix(const Gram<T>& gram, const Problem& problem, const LentRows<T>& lent, std::size_t budget);
     ProblemMatrix(const ProblemMatrix&) = delete;
 
     Index size() const { return Index(samples_.size()); }

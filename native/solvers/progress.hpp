@@ -32,11 +32,11 @@ class Pulse {
 template <class Progress>
 std::function<bool(const Progress&)> one_at_a_time(const std::function<bool(const Progress&)>& progress) {
     if (!progress) return progress;
-    struct State {
+    struct SharedStop {
         std::mutex mutex;
         bool stop = false;
     };
-    return [progress, state = std::make_shared<State>()](const Progress& reached) {
+    return [progress, state = std::make_shared<SharedStop>()](const Progress& reached) {
         std::lock_guard lock(state->mutex);
         return state->stop = state->stop || progress(reached);
     };

@@ -59,7 +59,8 @@ void share(MatrixMemory& memory, const Gram<T>& gram, const std::vector<Run>& ru
 // What is lent to a problem that is solved alone, and what that leaves of the budget. What is known already must not
 // change the steps: rows that are of no use to it, of the other precision or if it is not of all samples, stay only
 // beside all that this solve could make use of.
-template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& problem, Settings& settings) {
+template <class T>
+LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& problem, Settings& settings) {
     using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
     const auto n = std::size_t(gram.size());
     const std::size_t free = settings.budget - std::min(settings.budget, gram.bytes());
@@ -82,7 +83,7 @@ template <class T> Lent<T> lend(MatrixMemory& memory, const Gram<T>& gram, const
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const Gram<double>& exact, const Task& task, double error) {
+    Doubt(const Gram<double>& exact, const ProblemRun& task, double error) {
         double energy = 0;
         for (Index p = 0; p < task.problem.count; ++p) {
             const double rounded = error > 0 ? kRounded * std::abs(exact.diagonal(task.problem.sample_of(p))) : 0;
@@ -94,8 +95,8 @@ struct Doubt {
     }
 };
 
-Certificate certify(const Task& task) { return certify(task.problem, task.a, task.f, task.total); }
-Certificate certify(const Task& task, const Doubt& doubt) {
+Certificate certify(const ProblemRun& task) { return certify(task.problem, task.a, task.f, task.total); }
+Certificate certify(const ProblemRun& task, const Doubt& doubt) {
     Certificate result = certify(task);
     result.violation += doubt.violation;
     result.primal += doubt.objectives;
@@ -105,7 +106,7 @@ Certificate certify(const Task& task, const Doubt& doubt) {
 
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(const Gram<double>& exact, ExactProducts& products, double error, Task& task, double tol) {
+bool judge(const Gram<double>& exact, ExactProducts& products, double error, ProblemRun& task, double tol) {
     Doubt doubt(exact, task, error);
     // The objectives first: what they need is computed at half the price.
     if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
@@ -125,7 +126,7 @@ bool judge(const Gram<double>& exact, ExactProducts& products, double error, Tas
 
 // In double precision, too, sums of large numbers are rounded. Of f_p that is some of its last digits' share of
 // sqrt(K_pp) sum_r sqrt(K_rr) |a_r|, which bounds the sum of |K_pr a_r|; it is added where it could count.
-void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
+void doubt_rounding(const Gram<double>& exact, ProblemRun& task, double tol) {
     const Problem& problem = task.problem;
     std::vector<double> error(std::size_t(problem.count));
     double sum = 0, squares = 0, largest = 0;
@@ -154,14 +155,16 @@ void doubt_rounding(const Gram<double>& exact, Task& task, double tol) {
     }
 }
 
-template <class T> void run(const Gram<T>& gram, MatrixMemory& memory, Task& task, Settings settings, Index number) {
-    const Lent<T> lent =
-        settings.together ? Lent<T>{memory.common<T>().get()} : lend(memory, gram, task.problem, settings);
+template <class T>
+void run(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& task, Settings settings, Index number) {
+    const LentRows<T> lent =
+        settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, task.problem, settings);
     task.bits = 8 * int(sizeof(T));
     decompose(gram, lent, task.problem, task.total, settings, task.solved, task.begun, task.a, task.f, number);
 }
 
-void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, Task& task, const Settings& settings, Index number) {
+void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& task, const Settings& settings,
+                   Index number) {
     const Problem& problem = task.problem;
     Settings rest = settings;
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
@@ -179,7 +182,8 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, Task& task, c
 }
 
 // Whatever happens, a certificate is as true as what is known by then: nothing, before f is.
-void solve_one(const Matrices& matrices, MatrixMemory& memory, Task& task, const Settings& settings, Index number) {
+void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& task, const Settings& settings,
+               Index number) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     task.begun = false;
     task.solved = {};
@@ -244,11 +248,11 @@ struct Shares {
 
 } // namespace
 
-void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& wanted) {
+void solve(const Matrices& matrices, std::vector<ProblemRun>& tasks, const Settings& wanted) {
     Settings settings = wanted;
     settings.progress = one_at_a_time(wanted.progress);
     double work = 0;
-    for (const Task& task : tasks) {
+    for (const ProblemRun& task : tasks) {
         make_feasible(task.problem, task.total, task.a);
         work += double(task.problem.count) * double(task.problem.count);
     }

@@ -12,7 +12,7 @@
 namespace mercer {
 
 // One problem with its answer. `a` is where to begin, is made feasible and improved in place; `f` becomes K a.
-struct Task {
+struct ProblemRun {
     Problem problem;
     double total[2] = {};
     double *a = nullptr, *f = nullptr;
@@ -24,6 +24,6 @@ struct Task {
 };
 
 // Rows computed for one solve are kept by the matrix for the next. Throws Interrupted if asked to stop.
-void solve(const Matrices& matrices, std::vector<Task>& tasks, const Settings& settings);
+void solve(const Matrices& matrices, std::vector<ProblemRun>& tasks, const Settings& settings);
 
 } // namespace mercer

@@ -38,7 +38,7 @@ class Stopping {
     // Whether there is no hope after this many steps. certified() tells what the certificate is.
     template <class Certified> bool hopeless(Index steps, const Certified& certified) {
         if (hopeful_ || steps < std::max(kPatience, 2 * mark_.steps)) return false;
-        const Mark before = mark_;
+        const Checkpoint before = mark_;
         const Certificate now = certified();
         mark_ = {steps, best_, std::min(before.primal, now.primal), now.dual};
         const double rate = (now.dual - before.dual) / double(steps - before.steps);
@@ -84,7 +84,7 @@ class Stopping {
     bool hopeful_;
     double best_ = std::numeric_limits<double>::infinity(); // violation
     Index since_ = 0;                                       // rounds
-    struct Mark {                                           // how far it was when hope was last in question
+    struct Checkpoint {                                     // how far it was when hope was last in question
         Index steps = 0;
         double violation = 0, primal = std::numeric_limits<double>::infinity(), dual = 0;
     } mark_;

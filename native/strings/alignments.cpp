@@ -34,7 +34,7 @@ template <> class Evaluator<WeightedDegree> {
     }
     double operator()(const Text& x, const Text& z) {
         double sum = moved(x, z, 0);
-        Steps steps;
+        PollCounter steps;
         for (Index s = 1; s <= shift_; ++s) {
             sum += (moved(x, z, s) + moved(z, x, s)) / (2.0 * double(s + 1));
             steps.add(std::size_t(x.length + z.length));
@@ -72,7 +72,7 @@ template <> class Evaluator<Subsequence> {
         ending_.assign(std::size_t(n_) * width, 0.0);
         const double square = decay_ * decay_;
         double sum = 0;
-        Steps steps;
+        PollCounter steps;
         for (Index i = 0; i < s.length; ++i) {
             steps.add(ending_.size());
             const std::int32_t letter = s[i];
@@ -115,7 +115,7 @@ template <> class Evaluator<LocalAlignment> {
         const std::size_t width = std::size_t(t.length) + 1;
         match_.assign(width, 0.0), down_.assign(width, 0.0), right_.assign(width, 0.0);
         double one = 1, total = 0, scale = 0;
-        Steps steps;
+        PollCounter steps;
         for (Index i = 0; i < s.length; ++i) {
             steps.add(width);
             const double* factor = factor_.data() + place(s[i]) * side_;

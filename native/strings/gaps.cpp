@@ -1,5 +1,7 @@
 #include "strings/gaps.hpp"
 
+#include "costs.hpp"
+
 #include "strings/masked_counts.hpp"
 #include "threads/pool.hpp"
 
@@ -39,7 +41,7 @@ double largest(const Bags& x, const Bags& z, const std::vector<double>& share) {
 }
 
 // The words of some sequences. key[j] is that of the letters at the first j places of the set that is visited.
-template <class K> struct Side {
+template <class K> struct SequenceWords {
     std::vector<std::size_t> first; // of each sequence
     std::vector<std::uint16_t> owner;
     std::vector<std::int32_t> count;
@@ -84,7 +86,7 @@ bool worth_masks(double words, double cells) {
 // The sums of a block of rows and columns, one after the other; its memory is reused.
 template <class K, class Sum> class SharedWords {
   public:
-    Side<K> rows, columns;
+    SequenceWords<K> rows, columns;
     std::vector<Sum> sums; // [column][row]
 
     // `most` words of a row times words of a column.
@@ -105,7 +107,7 @@ template <class K, class Sum> class SharedWords {
     }
 
   private:
-    struct Entry {
+    struct RowCount {
         std::uint16_t row, count;
     };
 
@@ -133,7 +135,7 @@ template <class K, class Sum> class SharedWords {
     void count_by_masks() {
         masked_.set_rows(rows.key[std::size_t(wanted_)].data(), rows.owner.data(), rows.count.data(), rows.owner.size(),
                          std::size_t(possible_));
-        Steps steps;
+        PollCounter steps;
         for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
             const std::size_t w = columns.first[j];
             steps.add(columns.first[j + 1] - w);
@@ -168,7 +170,7 @@ template <class K, class Sum> class SharedWords {
             if (kHashed) key_[end] = own[w];
             entry_[end++] = {rows.owner[w], std::uint16_t(rows.count[w])};
         }
-        Steps steps;
+        PollCounter steps;
         for (std::size_t j = 0; j + 1 < columns.first.size(); ++j) {
             steps.add(16 * (columns.first[j + 1] - columns.first[j])); // each meets some of the rows
             Sum* sums = this->sums.data() + j * height_;
@@ -191,7 +193,7 @@ template <class K, class Sum> class SharedWords {
     K base_ = 0;
     std::size_t height_ = 0;
     std::vector<std::uint32_t> begin_, end_; // of the entries of each cell
-    std::vector<Entry> entry_;
+    std::vector<RowCount> entry_;
     std::vector<K> key_;
 };
 
@@ -267,7 +269,6 @@ std::vector<double> shares(const std::vector<double>& weights, Index length) {
 }
 
 double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows, Index columns) {
-    constexpr double kPrepare = 4.0, kLookUp = 4.0, kMeet = 0.7;
     const std::vector<double> share = shares(weights, x.length);
     const double of_row = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)), of_x = of_row * double(rows);
     const double of_block = of_row * double(std::min(rows, kSide));
@@ -283,8 +284,8 @@ double gaps_time(const Bags& x, const Bags& z, const std::vector<double>& weight
     }
     const double of_z = double(z.indptr[z.count]) / double(std::max<Index>(z.count, 1)) * double(columns);
     const double down = std::ceil(double(rows) / double(kSide)), across = std::ceil(double(columns) / double(kSide));
-    return kPrepare * sets * (of_x * across + of_z * down) + kLookUp * looked_up * of_z * down +
-           kMeet * met * of_x * of_z;
+    return costs::kWordPrepared * sets * (of_x * across + of_z * down) + costs::kWordLookUp * looked_up * of_z * down +
+           costs::kWordMet * met * of_x * of_z;
 }
 
 template <class T>

@@ -1,5 +1,7 @@
 #include "strings/tree.hpp"
 
+#include "costs.hpp"
+
 #include "threads/pool.hpp"
 
 #include <algorithm>
@@ -21,7 +23,7 @@ struct Level {
     std::vector<std::uint8_t> letter;
 };
 
-struct Posting {
+struct WordCount {
     std::int32_t row;
     float count; // exact: a sequence has fewer than 2^24 equal words
 };
@@ -39,7 +41,7 @@ template <class T> class TreePairs final : public Pairs<T> {
         if (rows <= 0 || last_column <= first_column) return;
         parallel((rows + kRows - 1) / kRows, [&](long t) {
             const Index r0 = t * kRows, r1 = std::min(rows, r0 + kRows);
-            static thread_local Walk walk;
+            static thread_local TreeWalk walk;
             std::array<Index, kRows> which;
             for (Index r = r0; r < r1; ++r) which[std::size_t(r - r0)] = index ? index[r] : first_row + r;
             start(walk, which.data(), r1 - r0);
@@ -60,7 +62,7 @@ template <class T> class TreePairs final : public Pairs<T> {
         std::vector<std::int32_t> bucket;    // where the tight ones of each next letter begin in `sorted`
         std::size_t opens = 0, tights = 0;
     };
-    struct Walk {
+    struct TreeWalk {
         std::vector<double> sums;  // [column][row]
         std::vector<double> count; // of each word
         std::vector<std::uint8_t> row;
@@ -110,7 +112,7 @@ template <class T> class TreePairs final : public Pairs<T> {
                                                                                       float(z.values[p])};
     }
 
-    void start(Walk& walk, const Index* rows, Index count) const {
+    void start(TreeWalk& walk, const Index* rows, Index count) const {
         const std::size_t length = std::size_t(x_.length);
         walk.sums.assign(std::size_t(columns_ * kRows), 0.0);
         walk.count.clear();
@@ -146,7 +148,7 @@ template <class T> class TreePairs final : public Pairs<T> {
     }
 
     // Sorts the tight words of a level by their next letter: each goes on to one child only.
-    void sort_tight(Walk& walk, Index level) const {
+    void sort_tight(TreeWalk& walk, Index level) const {
         Alive& now = walk.alive[std::size_t(level)];
         const std::uint8_t* letter = walk.letter[std::size_t(level)].data();
         std::fill(now.bucket.begin(), now.bucket.end(), 0);
@@ -156,7 +158,7 @@ template <class T> class TreePairs final : public Pairs<T> {
             now.sorted[std::size_t(now.bucket[letter[now.tight[i]]]++)] = now.tight[i];
     }
 
-    void descend(Walk& walk, Index level, std::int32_t node) const {
+    void descend(TreeWalk& walk, Index level, std::int32_t node) const {
         const Level& here = levels_[std::size_t(level)];
         if (level + 1 == x_.length) return reach(walk, level, here, node);
         if (level == 2) poll();
@@ -184,7 +186,7 @@ template <class T> class TreePairs final : public Pairs<T> {
     }
 
     // The last letter: all children are leaves.
-    void reach(Walk& walk, Index level, const Level& here, std::int32_t node) const {
+    void reach(TreeWalk& walk, Index level, const Level& here, std::int32_t node) const {
         const Alive& now = walk.alive[std::size_t(level)];
         const std::uint8_t* letter = walk.letter[std::size_t(level)].data();
         std::array<double, kRows> base{}; // what a word adds to every child, and what more to that of its own letter
@@ -221,13 +223,12 @@ template <class T> class TreePairs final : public Pairs<T> {
     std::vector<double> weights_;
     std::vector<Level> levels_;
     std::vector<Index> starts_; // of the postings of each leaf
-    std::vector<Posting> postings_;
+    std::vector<WordCount> postings_;
 };
 
 } // namespace
 
 double tree_time(const Bags& x, const Bags& z, const std::vector<double>& weights, Index rows) {
-    constexpr double kStep = 1.5; // nanoseconds to take a word to a node
     const auto most = Index(weights.size()) - 1;
     const double words = double(x.indptr[x.count]) / double(std::max<Index>(x.count, 1)) * double(rows);
     const double equal = 1.0 / double(x.alphabet);
@@ -243,7 +244,7 @@ double tree_time(const Bags& x, const Bags& z, const std::vector<double>& weight
             chance[std::size_t(d)] = chance[std::size_t(d)] * equal + chance[std::size_t(d) - 1] * (1 - equal);
         chance[0] *= equal;
     }
-    return kStep * words * steps;
+    return costs::kWordStep * words * steps;
 }
 
 template <class T>

@@ -17,48 +17,48 @@ namespace naive {
 
 using mercer::Index;
 using mercer::Op;
-using mercer::Pair;
+using mercer::Reduction;
 using Real = long double;
 
-inline const char* name(Pair pair) {
+inline const char* name(Reduction reduction) {
     static const char* names[] = {"dot",  "squared_distance", "squared_direct", "l1",   "linf", "intersection",
                                   "chi2", "chi2_distance",    "jensen_shannon", "equal"};
-    return names[static_cast<int>(pair)];
+    return names[static_cast<int>(reduction)];
 }
 
-inline Real term(Pair pair, Real x, Real z) {
-    switch (pair) {
-    case Pair::dot: return x * z;
-    case Pair::squared_distance:
-    case Pair::squared_direct: return (x - z) * (x - z);
-    case Pair::l1:
-    case Pair::linf: return std::abs(x - z);
-    case Pair::intersection: return std::min(x, z);
-    case Pair::chi2: return x + z == 0 ? 0 : 2 * x * z / (x + z);
-    case Pair::chi2_distance: return x + z == 0 ? 0 : (x - z) * (x - z) / (x + z);
-    case Pair::jensen_shannon: {
+inline Real term(Reduction reduction, Real x, Real z) {
+    switch (reduction) {
+    case Reduction::dot: return x * z;
+    case Reduction::squared_distance:
+    case Reduction::squared_direct: return (x - z) * (x - z);
+    case Reduction::l1:
+    case Reduction::linf: return std::abs(x - z);
+    case Reduction::intersection: return std::min(x, z);
+    case Reduction::chi2: return x + z == 0 ? 0 : 2 * x * z / (x + z);
+    case Reduction::chi2_distance: return x + z == 0 ? 0 : (x - z) * (x - z) / (x + z);
+    case Reduction::jensen_shannon: {
         const Real a = x == 0 ? 0 : x * std::log1p(z / x), b = z == 0 ? 0 : z * std::log1p(x / z);
         return (a + b) / (2 * std::log(Real(2)));
     }
-    case Pair::equal: return x == z ? 1 : 0;
+    case Reduction::equal: return x == z ? 1 : 0;
     }
     return 0;
 }
 
 // The reduction of two samples, coordinate k of each being x(k) and z(k).
-template <class X, class Z> Real reduce(Pair pair, Index depth, X x, Z z) {
+template <class X, class Z> Real reduce(Reduction reduction, Index depth, X x, Z z) {
     Real total = 0;
     for (Index k = 0; k < depth; ++k) {
-        const Real t = term(pair, Real(x(k)), Real(z(k)));
-        total = pair == Pair::linf ? std::max(total, t) : total + t;
+        const Real t = term(reduction, Real(x(k)), Real(z(k)));
+        total = reduction == Reduction::linf ? std::max(total, t) : total + t;
     }
     return total;
 }
 
 // The size of the terms, to which rounding errors are relative.
-template <class X, class Z> Real size(Pair pair, Index depth, X x, Z z) {
+template <class X, class Z> Real size(Reduction reduction, Index depth, X x, Z z) {
     Real total = 1;
-    for (Index k = 0; k < depth; ++k) total += std::abs(term(pair, Real(x(k)), Real(z(k))));
+    for (Index k = 0; k < depth; ++k) total += std::abs(term(reduction, Real(x(k)), Real(z(k))));
     return total;
 }
 
@@ -87,19 +87,19 @@ inline Real apply(const std::vector<mercer::Step>& steps, Real v) {
 }
 
 // Random samples that suit the reduction: histograms with zeros, whole numbers, or coordinates.
-template <class T> std::vector<T> samples(Pair pair, Index count, double density, unsigned seed) {
+template <class T> std::vector<T> samples(Reduction reduction, Index count, double density, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     std::normal_distribution<double> normal;
     std::vector<T> values(static_cast<std::size_t>(count));
     for (auto& value : values) {
         const bool there = uniform(random) < density;
-        switch (pair) {
-        case Pair::intersection:
-        case Pair::chi2:
-        case Pair::chi2_distance:
-        case Pair::jensen_shannon: value = T(there ? 3 * uniform(random) : 0); break;
-        case Pair::equal: value = T(there ? 1 + int(3 * uniform(random)) : 0); break;
+        switch (reduction) {
+        case Reduction::intersection:
+        case Reduction::chi2:
+        case Reduction::chi2_distance:
+        case Reduction::jensen_shannon: value = T(there ? 3 * uniform(random) : 0); break;
+        case Reduction::equal: value = T(there ? 1 + int(3 * uniform(random)) : 0); break;
         default: value = T(there ? normal(random) : 0);
         }
     }
@@ -142,9 +142,9 @@ template <class T> struct Compressed {
     Compressed& operator=(const Compressed&) = delete;
 };
 
-inline std::vector<Pair> pairs() {
-    std::vector<Pair> result;
-    for (int p = 0; p < mercer::kPairs; ++p) result.push_back(static_cast<Pair>(p));
+inline std::vector<Reduction> reductions() {
+    std::vector<Reduction> result;
+    for (int p = 0; p < mercer::kReductionCount; ++p) result.push_back(static_cast<Reduction>(p));
     return result;
 }
 

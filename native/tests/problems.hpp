@@ -126,7 +126,7 @@ struct Data {
         labels[0] = 1, labels[1] = -1;
     }
     mercer::Formula formula() const {
-        return {mercer::Pair::squared_distance,
+        return {mercer::Reduction::squared_distance,
                 {{mercer::Op::affine, -rate, 0.0, {}}, {mercer::Op::exp, 1.0, 0.0, {}}},
                 rate};
     }

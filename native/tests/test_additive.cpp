@@ -40,7 +40,7 @@ static void against_sums(Index n, Index m, Index d, Index outputs, const std::ve
     const auto z = rows<T>(n * d, 1);
     auto x = rows<T>(m * d, 2);
     std::copy_n(z.begin(), std::min(n, m) * d / 2, x.begin()); // entries that are knots
-    const auto a = naive::samples<double>(Pair::dot, n * outputs, 1.0, 3);
+    const auto a = naive::samples<double>(Reduction::dot, n * outputs, 1.0, 3);
     const naive::Compressed<T> zs(z, n, d), xs(x, m, d);
     const auto function =
         AdditiveFunction::intersection(sparse ? zs.source : dense(z, n, d), a.data(), outputs, starts);

@@ -65,10 +65,10 @@ static std::vector<double> numbers(Index count, unsigned seed) {
 
 // The kernels of the parts; an inner product and squared distances among them.
 static std::vector<Formula> formulas() {
-    return {{Pair::squared_distance, {{Op::exp, -0.02}}, 0.02},
-            {Pair::dot, {{Op::affine, 0.1, 1}, {Op::integer, 2}}},
-            {Pair::l1, {{Op::exp, -0.05}}},
-            {Pair::squared_distance, {}, 0.02}};
+    return {{Reduction::squared_distance, {{Op::exp, -0.02}}, 0.02},
+            {Reduction::dot, {{Op::affine, 0.1, 1}, {Op::integer, 2}}},
+            {Reduction::l1, {{Op::exp, -0.05}}},
+            {Reduction::squared_distance, {}, 0.02}};
 }
 
 struct Named {
@@ -103,7 +103,7 @@ template <class T> struct Data {
     Source<T> source;
     naive::Compressed<T> sparse;
     explicit Data(Index count, unsigned seed, double density = 1)
-        : n(count), values(naive::samples<T>(Pair::dot, count * kWidth, density, seed)),
+        : n(count), values(naive::samples<T>(Reduction::dot, count * kWidth, density, seed)),
           source(naive::dense(values, count, kWidth)), sparse(values, count, kWidth) {}
     std::vector<double> squares() const {
         std::vector<double> result;
@@ -121,7 +121,7 @@ template <class T> static std::vector<Real> parts_at(const Data<T>& x, const Dat
     std::vector<Real> result;
     for (const Formula& formula : formulas())
         result.push_back(naive::apply(formula.steps, naive::reduce(
-                                                         formula.pair, kWidth, [&](Index k) { return x.at(i, k); },
+                                                         formula.reduction, kWidth, [&](Index k) { return x.at(i, k); },
                                                          [&](Index k) { return z.at(j, k); })));
     return result;
 }
@@ -260,8 +260,9 @@ static void grams() {
         exact.push_back(formula_gram<double>(x.source, formula, Frame{}, 0));
         single_parts.push_back(single.back().get());
         exact_parts.push_back(exact.back().get());
-        const Reduction& kind = reduction(formula.pair);
-        const double radius = std::sqrt(largest), many = formula.pair == Pair::l1 ? std::sqrt(double(kWidth)) : 1;
+        const ReductionProperties& kind = properties_of(formula.reduction);
+        const double radius = std::sqrt(largest),
+                     many = formula.reduction == Reduction::l1 ? std::sqrt(double(kWidth)) : 1;
         const double size = kind.product ? largest : std::pow(2 * many * radius, kind.power);
         bounds.push_back(bound_of({formula, size, kind.movable ? 1.2e-7 * many * radius : 0}));
     }

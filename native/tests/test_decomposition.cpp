@@ -167,17 +167,17 @@ static void against_naive_smo(Index n, double tol) {
 // A kernel that is dear enough that its rows are kept, and gathered from for the next block.
 template <class T> static void any_memory(Index d) {
     const Index n = 2100;
-    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+    const auto x = naive::samples<double>(Reduction::dot, n * d, 1.0, 5);
     std::vector<double> labels;
     for (Index i = 0; i < n; ++i)
         labels.push_back(x[std::size_t(i * d)] + 0.5 * x[std::size_t(i * d + 1)] > 0 ? 1 : -1);
     const auto gram = formula_gram<T>(
         naive::dense(x, n, d),
-        Formula{Pair::l1, {{Op::affine, -0.5 / double(d), 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.0}, {}, 2e-6);
+        Formula{Reduction::l1, {{Op::affine, -0.5 / double(d), 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.0}, {}, 2e-6);
     std::vector<double> matrix(std::size_t(n * n));
-    formula_gram<double>(naive::dense(x, n, d),
-                         Formula{Pair::l1, {{Op::affine, -0.5 / double(d), 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.0}, {},
-                         0.0)
+    formula_gram<double>(
+        naive::dense(x, n, d),
+        Formula{Reduction::l1, {{Op::affine, -0.5 / double(d), 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.0}, {}, 0.0)
         ->all()
         .fill_symmetric(matrix.data(), n);
     const Example example = problems::hinge(labels, 1);

@@ -16,12 +16,12 @@ using namespace mercer;
 
 template <class T> constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 4e-15;
 
-template <class T> static void against_naive(Pair pair, Index n, Index m, Index d) {
-    check::context = std::string(instruction_set().name) + " " + naive::name(pair) + " " +
+template <class T> static void against_naive(Reduction reduction, Index n, Index m, Index d) {
+    check::context = std::string(instruction_set().name) + " " + naive::name(reduction) + " " +
                      std::to_string(8 * sizeof(T)) + " bits, " + std::to_string(n) + " x " + std::to_string(m) + " x " +
                      std::to_string(d);
-    const auto x = naive::samples<T>(pair, n * d, 0.8, 1), z = naive::samples<T>(pair, m * d, 0.8, 2);
-    const auto pairs = bind_dense(naive::dense(x, n, d), naive::dense(z, m, d), Formula{pair, {}, 0.0}, Frame{});
+    const auto x = naive::samples<T>(reduction, n * d, 0.8, 1), z = naive::samples<T>(reduction, m * d, 0.8, 2);
+    const auto pairs = bind_dense(naive::dense(x, n, d), naive::dense(z, m, d), Formula{reduction, {}, 0.0}, Frame{});
     const Index stride = m + 3;
     std::vector<T> out(std::size_t(n * stride), T(-7));
     pairs->fill(nullptr, 0, n, 0, m, out.data(), stride);
@@ -29,8 +29,8 @@ template <class T> static void against_naive(Pair pair, Index n, Index m, Index 
         auto xi = [&](Index k) { return x[std::size_t(i * d + k)]; };
         for (Index j = 0; j < m; ++j) {
             auto zj = [&](Index k) { return z[std::size_t(j * d + k)]; };
-            const auto scale = double(naive::size(pair, d, xi, zj));
-            CHECK_CLOSE(out[std::size_t(i * stride + j)], naive::reduce(pair, d, xi, zj), kTolerance<T>, scale);
+            const auto scale = double(naive::size(reduction, d, xi, zj));
+            CHECK_CLOSE(out[std::size_t(i * stride + j)], naive::reduce(reduction, d, xi, zj), kTolerance<T>, scale);
         }
         for (Index j = m; j < stride; ++j) CHECK(out[std::size_t(i * stride + j)] == T(-7)); // nothing beside the block
     }
@@ -49,11 +49,12 @@ template <class T> static void against_naive(Pair pair, Index n, Index m, Index 
 }
 
 // k(X, X): symmetric to the last bit, the same for any number of threads, exact on the diagonal.
-template <class T> static void symmetric(Pair pair, Index n, Index d) {
-    check::context = std::string(instruction_set().name) + " " + naive::name(pair) + " symmetric " + std::to_string(n);
-    const auto x = naive::samples<T>(pair, n * d, 0.8, 3);
+template <class T> static void symmetric(Reduction reduction, Index n, Index d) {
+    check::context =
+        std::string(instruction_set().name) + " " + naive::name(reduction) + " symmetric " + std::to_string(n);
+    const auto x = naive::samples<T>(reduction, n * d, 0.8, 3);
     const auto source = naive::dense(x, n, d);
-    const auto pairs = bind_dense(source, source, Formula{pair, {}, 0.0}, Frame{});
+    const auto pairs = bind_dense(source, source, Formula{reduction, {}, 0.0}, Frame{});
     std::vector<T> first, whole(std::size_t(n * n));
     for (int threads : {1, 2, 5}) {
         set_thread_count(threads);
@@ -67,10 +68,10 @@ template <class T> static void symmetric(Pair pair, Index n, Index d) {
     for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j < i; ++j) CHECK(first[std::size_t(i * n + j)] == first[std::size_t(j * n + i)]);
         const T own = first[std::size_t(i * n + i)];
-        if (pair == Pair::squared_distance || pair == Pair::squared_direct || pair == Pair::l1 || pair == Pair::linf ||
-            pair == Pair::chi2_distance)
+        if (reduction == Reduction::squared_distance || reduction == Reduction::squared_direct ||
+            reduction == Reduction::l1 || reduction == Reduction::linf || reduction == Reduction::chi2_distance)
             CHECK(own == T(0));
-        if (pair == Pair::equal) CHECK(own == T(d));
+        if (reduction == Reduction::equal) CHECK(own == T(d));
     }
 }
 
@@ -78,7 +79,7 @@ template <class T> static void symmetric(Pair pair, Index n, Index d) {
 template <class T> static void distances_after_cancellation(double rate, bool outlier) {
     const Index n = 61, d = 40;
     check::context = std::string(instruction_set().name) + " repair, rate " + std::to_string(rate);
-    auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 5);
+    auto x = naive::samples<T>(Reduction::dot, n * d, 1.0, 5);
     for (Index i = 0; i < n; ++i)
         for (Index k = 0; k < d; ++k) {
             T& value = x[std::size_t(i * d + k)];
@@ -92,13 +93,13 @@ template <class T> static void distances_after_cancellation(double rate, bool ou
     const auto source = naive::dense(x, n, d);
     const std::vector<Step> steps{{Op::affine, -rate, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}};
     const auto pairs =
-        bind_dense(source, source, Formula{Pair::squared_distance, steps, rate}, Frame{shift.data(), nullptr});
+        bind_dense(source, source, Formula{Reduction::squared_distance, steps, rate}, Frame{shift.data(), nullptr});
     std::vector<T> out(std::size_t(n * n)), alone(static_cast<std::size_t>(n));
     pairs->fill_symmetric(out.data(), n);
     for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j < n; ++j) {
             const auto distance = naive::reduce(
-                Pair::squared_distance, d, [&](Index k) { return x[std::size_t(i * d + k)]; },
+                Reduction::squared_distance, d, [&](Index k) { return x[std::size_t(i * d + k)]; },
                 [&](Index k) { return x[std::size_t(j * d + k)]; });
             const auto expected = naive::apply(steps, distance);
             const bool single = sizeof(T) == 4;
@@ -116,7 +117,7 @@ template <class T> static void distances_after_cancellation(double rate, bool ou
 template <class T> static void memory_and_frame() {
     check::context = "memory order and frame";
     const Index n = 37, d = 19;
-    const auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 7);
+    const auto x = naive::samples<T>(Reduction::dot, n * d, 1.0, 7);
     std::vector<T> wide(std::size_t(n * d * 6), T(99)), framed(x);
     std::vector<double> shift(std::size_t(d), 0.0), scale(std::size_t(d), 0.0);
     for (Index k = 0; k < d; ++k) {
@@ -134,9 +135,9 @@ template <class T> static void memory_and_frame() {
     reversed.row_stride = -2 * d * 3;
     reversed.column_stride = -3;
     const auto plain = naive::dense(framed, n, d);
-    for (Pair pair : {Pair::dot, Pair::l1, Pair::squared_direct}) {
-        const auto a = bind_dense(reversed, reversed, Formula{pair, {}, 0.0}, Frame{shift.data(), scale.data()});
-        const auto b = bind_dense(plain, plain, Formula{pair, {}, 0.0}, Frame{});
+    for (Reduction reduction : {Reduction::dot, Reduction::l1, Reduction::squared_direct}) {
+        const auto a = bind_dense(reversed, reversed, Formula{reduction, {}, 0.0}, Frame{shift.data(), scale.data()});
+        const auto b = bind_dense(plain, plain, Formula{reduction, {}, 0.0}, Frame{});
         std::vector<T> first(std::size_t(n * n)), second(std::size_t(n * n));
         a->fill_symmetric(first.data(), n);
         b->fill(nullptr, 0, n, 0, n, second.data(), n);
@@ -148,11 +149,11 @@ template <class T> static void memory_and_frame() {
 // whoever is in them, and nothing beyond rounding against the naive sums.
 // Whole numbers lie on a grid, on both sides of the origin or on one.
 enum class Numbers { any, whole, positive };
-template <class T> static void zeros_are_left_out(Pair pair, double origin, Numbers numbers, Index d) {
+template <class T> static void zeros_are_left_out(Reduction reduction, double origin, Numbers numbers, Index d) {
     const bool bytes = numbers != Numbers::any;
-    check::context = std::string(instruction_set().name) + " zeros of " + naive::name(pair);
+    check::context = std::string(instruction_set().name) + " zeros of " + naive::name(reduction);
     const Index n = 301;
-    auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 11);
+    auto x = naive::samples<T>(Reduction::dot, n * d, 1.0, 11);
     for (Index i = 0; i < n; ++i)
         for (Index k = 0; k < d; ++k) {
             T& value = x[std::size_t(i * d + k)];
@@ -162,12 +163,12 @@ template <class T> static void zeros_are_left_out(Pair pair, double origin, Numb
         }
     const std::vector<double> shift(std::size_t(d), origin);
     const auto source = naive::dense(x, n, d);
-    const Formula formula{pair, {}, 0.0};
-    Frame frame{pair == Pair::dot ? nullptr : shift.data(), nullptr};
+    const Formula formula{reduction, {}, 0.0};
+    Frame frame{reduction == Reduction::dot ? nullptr : shift.data(), nullptr};
     if (bytes) frame.grid = useful_grid<T>(source, source, formula, frame);
     CHECK(bool(frame.grid) == bytes);
     if (bytes) CHECK(frame.grid.place(T(origin)) == 0);
-    const Form form = form_of<T>(pair, d, frame);
+    const Form form = form_of<T>(reduction, d, frame);
     CHECK((form == Form::number) == !bytes);
     if (bytes) CHECK((form == Form::bytes) == (numbers == Numbers::positive && instruction_set().bytes<T>()));
     const auto pairs = bind_dense(source, source, formula, frame);
@@ -197,8 +198,8 @@ template <class T> static void zeros_are_left_out(Pair pair, double origin, Numb
         auto xi = [&](Index k) { return x[std::size_t(i * d + k)]; };
         for (Index j = 0; j < n; j += 11) {
             auto xj = [&](Index k) { return x[std::size_t(j * d + k)]; };
-            CHECK_CLOSE(alone[std::size_t(j)], naive::reduce(pair, d, xi, xj), 10 * kTolerance<T>,
-                        double(naive::size(pair, d, xi, xj)) + 1);
+            CHECK_CLOSE(alone[std::size_t(j)], naive::reduce(reduction, d, xi, xj), 10 * kTolerance<T>,
+                        double(naive::size(reduction, d, xi, xj)) + 1);
         }
     }
 }
@@ -210,7 +211,7 @@ static void stops_within_a_row_of_blocks() {
     const Index n = 1000;
     const std::vector<double> x(std::size_t(n), 1.0);
     const auto source = naive::dense(x, n, 1);
-    const auto pairs = bind_dense(source, source, Formula{Pair::dot, {}, 0.0}, Frame{});
+    const auto pairs = bind_dense(source, source, Formula{Reduction::dot, {}, 0.0}, Frame{});
     std::vector<double> out(std::size_t(n * n), -7.0);
     set_interrupt_hook([] { return true; });
     std::this_thread::sleep_for(std::chrono::milliseconds(60)); // so that it is asked
@@ -222,24 +223,24 @@ static void stops_within_a_row_of_blocks() {
 }
 
 template <class T> static void all() {
-    for (Pair pair : naive::pairs()) {
+    for (Reduction reduction : naive::reductions()) {
         set_thread_count(2);
-        against_naive<T>(pair, 5, 3, 1);
-        against_naive<T>(pair, 29, 205, 33);
-        against_naive<T>(pair, 203, 31, 7);
-        against_naive<T>(pair, 13, 19, 700); // several chunks
-        symmetric<T>(pair, 1, 4);
-        symmetric<T>(pair, 397, 20);
+        against_naive<T>(reduction, 5, 3, 1);
+        against_naive<T>(reduction, 29, 205, 33);
+        against_naive<T>(reduction, 203, 31, 7);
+        against_naive<T>(reduction, 13, 19, 700); // several chunks
+        symmetric<T>(reduction, 1, 4);
+        symmetric<T>(reduction, 397, 20);
     }
     set_thread_count(2);
     for (double rate : {1e-4, 0.5, 20.0})
         for (bool outlier : {false, true}) distances_after_cancellation<T>(rate, outlier);
     memory_and_frame<T>();
     for (Index d : {150, 1100}) { // the integers of a row are one chunk, or several
-        zeros_are_left_out<T>(Pair::dot, 0, Numbers::any, d);
+        zeros_are_left_out<T>(Reduction::dot, 0, Numbers::any, d);
         for (double origin : {0.0, -3.0})
             for (Numbers numbers : {Numbers::any, Numbers::whole, Numbers::positive})
-                zeros_are_left_out<T>(Pair::squared_distance, origin, numbers, d);
+                zeros_are_left_out<T>(Reduction::squared_distance, origin, numbers, d);
     }
 }
 

@@ -12,17 +12,18 @@ using namespace mercer;
 
 template <class T> constexpr double kTolerance = sizeof(T) == 4 ? 4e-6 : 1e-13;
 
-static const Formula kGaussian{Pair::squared_distance, {{Op::affine, -0.02, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.02};
-static const Formula kChi2{Pair::chi2, {{Op::affine, 0.1, 0.5, {}}}, 0.0};
+static const Formula kGaussian{
+    Reduction::squared_distance, {{Op::affine, -0.02, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}}, 0.02};
+static const Formula kChi2{Reduction::chi2, {{Op::affine, 0.1, 0.5, {}}}, 0.0};
 
 static std::vector<double> naive_matrix(const std::vector<double>& x, Index n, Index d, const Formula& formula) {
     std::vector<double> matrix;
     for (Index i = 0; i < n; ++i)
         for (Index j = 0; j < n; ++j)
-            matrix.push_back(double(
-                naive::apply(formula.steps, naive::reduce(
-                                                formula.pair, d, [&](Index k) { return x[std::size_t(i * d + k)]; },
-                                                [&](Index k) { return x[std::size_t(j * d + k)]; }))));
+            matrix.push_back(double(naive::apply(
+                formula.steps, naive::reduce(
+                                   formula.reduction, d, [&](Index k) { return x[std::size_t(i * d + k)]; },
+                                   [&](Index k) { return x[std::size_t(j * d + k)]; }))));
     return matrix;
 }
 
@@ -101,8 +102,8 @@ static void formulas() {
     const Index n = 530, d = 23; // more than a strip of the engine
     for (const Formula& formula : {kGaussian, kChi2})
         for (double density : {1.0, 0.05}) {
-            check::context = std::string(naive::name(formula.pair)) + ", density " + std::to_string(density);
-            const auto single = naive::samples<float>(formula.pair, n * d, density, 1);
+            check::context = std::string(naive::name(formula.reduction)) + ", density " + std::to_string(density);
+            const auto single = naive::samples<float>(formula.reduction, n * d, density, 1);
             const std::vector<double> x(single.begin(), single.end()); // the same samples in either precision
             const auto expected = naive_matrix(x, n, d, formula);
             const naive::Compressed<double> sparse(x, n, d);
@@ -136,7 +137,7 @@ static void formulas() {
     // cancel are computed again from what is packed in float32.
     for (double density : {1.0, 0.3}) {
         check::context = "clusters, density " + std::to_string(density);
-        auto x = naive::samples<double>(Pair::dot, n * d, density, 6);
+        auto x = naive::samples<double>(Reduction::dot, n * d, density, 6);
         for (Index i = 0; i < n; ++i)
             for (Index k = 0; k < d; ++k)
                 if (density == 1 || (k + i % 3) % 3 == 0) x[std::size_t(i * d + k)] += i % 3 ? 40 : -40;
@@ -146,7 +147,7 @@ static void formulas() {
     }
     // Some far from the centre, in float32 for a matrix in float64: who else is in a tile does not matter.
     check::context = "some far out";
-    auto mixed = naive::samples<float>(Pair::dot, n * d, 1.0, 7);
+    auto mixed = naive::samples<float>(Reduction::dot, n * d, 1.0, 7);
     for (Index i = 0; i < n; i += 7)
         for (Index k = 0; k < d; ++k) mixed[std::size_t(i * d + k)] *= 80.0F;
     const std::vector<double> same(mixed.begin(), mixed.end());
@@ -155,8 +156,8 @@ static void formulas() {
     check_gram(*formula_gram<float>(naive::dense(same, n, d), kGaussian, {}, 1e-5), far, 1e-5);
     // Some coordinates are in most samples, and in fewer of some selections, whose entries are the same nevertheless.
     check::context = "uneven";
-    auto uneven = naive::samples<double>(Pair::dot, n * 400, 0.02, 3);
-    const auto full = naive::samples<double>(Pair::dot, n * 400, 1.0, 4);
+    auto uneven = naive::samples<double>(Reduction::dot, n * 400, 0.02, 3);
+    const auto full = naive::samples<double>(Reduction::dot, n * 400, 1.0, 4);
     for (Index i = 0; i < n; ++i)
         for (Index k = 0; k < 20; ++k)
             if ((i * 7 + k * 3) % n < n / 40 * (k + 1))
@@ -176,7 +177,7 @@ static void formulas() {
     CHECK(of_lists == of_made);
     // Columns that are packed when they are wanted have the same bits.
     check::context = "not kept";
-    const auto wide = naive::samples<float>(Pair::dot, n * 300, 1.0, 5);
+    const auto wide = naive::samples<float>(Reduction::dot, n * 300, 1.0, 5);
     const auto kept = formula_gram<float>(naive::dense(wide, n, 300), kGaussian, {}, 1e-5),
                fresh = formula_gram<float>(naive::dense(wide, n, 300), kGaussian, {}, 1e-5, kept->bytes() - 1);
     CHECK(kept->bytes() == std::size_t(n * 300) * sizeof(float) && fresh->bytes() == 0);
@@ -186,7 +187,7 @@ static void formulas() {
     CHECK(a == b);
     // The frame is copied, and selections are framed like the whole.
     check::context = "framed";
-    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 2);
+    const auto x = naive::samples<double>(Reduction::dot, n * d, 1.0, 2);
     std::vector<double> framed(x), shift(std::size_t(d), 0.5), scale(std::size_t(d), 2.0);
     for (double& v : framed) v = (v - 0.5) * 2;
     const auto gram = formula_gram<double>(naive::dense(x, n, d), kGaussian, {shift.data(), scale.data()}, 0);
@@ -215,13 +216,14 @@ template <class S> static void stored() {
 template <class T> static void other_rows() {
     const Index n = 200, m = 333, d = 31;
     const std::vector<double> shift(std::size_t(d), 0.25), scale(std::size_t(d), 1.5);
-    const auto x = naive::samples<T>(Pair::dot, n * d, 0.7, 1), z = naive::samples<T>(Pair::dot, m * d, 0.7, 2);
+    const auto x = naive::samples<T>(Reduction::dot, n * d, 0.7, 1),
+               z = naive::samples<T>(Reduction::dot, m * d, 0.7, 2);
     const naive::Compressed<T> sparse(x, n, d);
-    for (Pair pair : {Pair::dot, Pair::squared_distance, Pair::l1})
+    for (Reduction reduction : {Reduction::dot, Reduction::squared_distance, Reduction::l1})
         for (bool framed : {false, true}) {
-            check::context = std::string("other rows, ") + naive::name(pair);
+            check::context = std::string("other rows, ") + naive::name(reduction);
             const Frame frame = framed ? Frame{shift.data(), scale.data()} : Frame{};
-            const Formula formula{pair, {{Op::affine, -0.1, 1.0, {}}}, 0.0};
+            const Formula formula{reduction, {{Op::affine, -0.1, 1.0, {}}}, 0.0};
             auto first = bind_dense(naive::dense(z, m, d), naive::dense(z, m, d), formula, frame);
             std::unique_ptr<Pairs<T>> other = first->with_rows(naive::dense(x, n, d));
             std::unique_ptr<Pairs<T>> third = other ? other->with_rows(sparse.source) : nullptr;
@@ -243,13 +245,13 @@ template <class T> static void products() {
     for (Index rows : {0, 1, 7, 501})
         for (Index columns : {1, 6, 700})
             for (Index outputs : {1, 2, 8, 11}) {
-                const auto x = naive::samples<T>(Pair::dot, rows * d, 1.0, 1),
-                           z = naive::samples<T>(Pair::dot, columns * d, 1.0, 2);
-                const auto weights = naive::samples<double>(Pair::dot, columns * outputs, 1.0, 3);
+                const auto x = naive::samples<T>(Reduction::dot, rows * d, 1.0, 1),
+                           z = naive::samples<T>(Reduction::dot, columns * d, 1.0, 2);
+                const auto weights = naive::samples<double>(Reduction::dot, columns * outputs, 1.0, 3);
                 const auto dense = bind_dense(naive::dense(x, rows, d), naive::dense(z, columns, d),
-                                              Formula{Pair::dot, {}, 0.0}, Frame{});
+                                              Formula{Reduction::dot, {}, 0.0}, Frame{});
                 const naive::Compressed<T> cx(x, rows, d), cz(z, columns, d);
-                const auto sparse = naive::listed(cx.source, cz.source, Formula{Pair::dot, {}, 0.0}, Frame{});
+                const auto sparse = naive::listed(cx.source, cz.source, Formula{Reduction::dot, {}, 0.0}, Frame{});
                 std::vector<T> block(std::size_t(rows * columns));
                 dense->fill(nullptr, 0, rows, 0, columns, block.data(), columns);
                 for (const std::vector<Index>& starts : {std::vector<Index>{0},
@@ -295,8 +297,8 @@ template <class T, class W> static void symmetric_products() {
     for (Index n : {0, 1, 37, 700, 1500})
         for (Index outputs : {1, 3, 17}) {
             check::context = "product of " + std::to_string(n) + " with themselves x " + std::to_string(outputs);
-            const auto x = naive::samples<T>(Pair::dot, n * d, 1.0, 1);
-            const auto weights = naive::samples<W>(Pair::dot, n * outputs, 1.0, 3);
+            const auto x = naive::samples<T>(Reduction::dot, n * d, 1.0, 1);
+            const auto weights = naive::samples<W>(Reduction::dot, n * outputs, 1.0, 3);
             const naive::Compressed<T> listed(x, n, d);
             const auto dense = bind_dense(naive::dense(x, n, d), naive::dense(x, n, d), kGaussian, Frame{});
             const auto sparse = naive::listed(listed.source, listed.source, kGaussian, Frame{});

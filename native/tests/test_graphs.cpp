@@ -33,7 +33,7 @@ struct Made {
     }
 };
 
-double dot(const mercer::Counts& a, Index i, const mercer::Counts& b, Index j) {
+double dot(const mercer::FeatureCounts& a, Index i, const mercer::FeatureCounts& b, Index j) {
     double sum = 0;
     for (Index p = a.starts[i]; p < a.starts[i + 1]; ++p)
         for (Index q = b.starts[j]; q < b.starts[j + 1]; ++q)
@@ -69,11 +69,11 @@ void test_features() {
     const Made made = small();
     const auto check = [&](const mercer::Recipe& recipe, double a, double b, double c) {
         auto description = recipe();
-        const mercer::Counts counts = description->learn(made.graphs());
+        const mercer::FeatureCounts counts = description->learn(made.graphs());
         CHECK_CLOSE(dot(counts, 0, counts, 0), a, 0, 1);
         CHECK_CLOSE(dot(counts, 0, counts, 1), b, 0, 1);
         CHECK_CLOSE(dot(counts, 1, counts, 1), c, 0, 1);
-        const mercer::Counts again = description->look_up(made.graphs());
+        const mercer::FeatureCounts again = description->look_up(made.graphs());
         CHECK(again.columns == counts.columns && again.values == counts.values && again.starts == counts.starts);
         CHECK(again.width == counts.width);
     };
@@ -89,7 +89,7 @@ void test_features() {
 void test_words_of_columns() {
     const Made made = small();
     auto description = mercer::weisfeiler_lehman(2, mercer::shortest_path())();
-    const mercer::Counts counts = description->learn(made.graphs());
+    const mercer::FeatureCounts counts = description->learn(made.graphs());
     std::vector<const mercer::Words*> words;
     description->words(words);
     CHECK(words.size() == 5); // paths, labels of round 1, paths, labels of round 2, paths
@@ -107,8 +107,8 @@ void test_unseen() {
     for (const auto& recipe : {mercer::vertex_histogram(), mercer::shortest_path(), mercer::graphlet(2),
                                mercer::weisfeiler_lehman(2, mercer::vertex_histogram())}) {
         auto description = recipe();
-        const mercer::Counts known = description->learn(first.graphs());
-        const mercer::Counts counts = description->look_up(other.graphs());
+        const mercer::FeatureCounts known = description->learn(first.graphs());
+        const mercer::FeatureCounts counts = description->look_up(other.graphs());
         CHECK(counts.width == known.width);
         CHECK(counts.starts.size() == 2 && counts.columns.size() <= 1); // only the histogram of the node 0
     }
@@ -133,9 +133,9 @@ void test_threads() {
     for (const auto& recipe : {mercer::weisfeiler_lehman(3, mercer::vertex_histogram()), mercer::shortest_path(),
                                mercer::graphlet(4), mercer::weisfeiler_lehman(1, mercer::shortest_path())}) {
         mercer::set_thread_count(1);
-        const mercer::Counts one = recipe()->learn(made.graphs());
+        const mercer::FeatureCounts one = recipe()->learn(made.graphs());
         mercer::set_thread_count(3);
-        const mercer::Counts three = recipe()->learn(made.graphs());
+        const mercer::FeatureCounts three = recipe()->learn(made.graphs());
         CHECK(one.columns == three.columns && one.values == three.values && one.starts == three.starts);
     }
 }

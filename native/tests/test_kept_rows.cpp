@@ -101,7 +101,7 @@ template <class T> static void a_matrix_keeps_its_rows(Index n) {
     std::vector<std::vector<double>> found;
     for (int time = 0; time < 3; ++time) {
         const problems::Example example = problems::hinge(data.labels, 2.0);
-        std::vector<Task> tasks(1);
+        std::vector<ProblemRun> tasks(1);
         std::vector<double> a = example.start(), f(a.size());
         tasks[0].problem = example.problem(), tasks[0].a = a.data(), tasks[0].f = f.data();
         const Index before = matrices.memory.computed;

@@ -23,7 +23,7 @@ template <class T> static void against_sorting(Index n, Index m, Index d, Index 
     check::context = std::to_string(8 * sizeof(T)) + " bits, " + std::to_string(n) + " x " + std::to_string(m) + " x " +
                      std::to_string(d) + ", k = " + std::to_string(k);
     const auto x = numbers<T>(n * d, 1), z = numbers<T>(m * d, 2), offset = numbers<T>(m, 3);
-    const auto pairs = bind(naive::dense(x, n, d), naive::dense(z, m, d), Formula{Pair::dot, {}, 0.0}, Frame{});
+    const auto pairs = bind(naive::dense(x, n, d), naive::dense(z, m, d), Formula{Reduction::dot, {}, 0.0}, Frame{});
     std::vector<T> block(std::size_t(n * m)), value(std::size_t(n * k)), other(value);
     pairs->fill(nullptr, 0, n, 0, m, block.data(), m);
     std::vector<Index> index(std::size_t(n * k), -1), again(index), order(static_cast<std::size_t>(m));

@@ -27,14 +27,14 @@ template <class T> static void transposed() {
         }
 }
 
-static Formula gaussian() { return {Pair::squared_distance, {{Op::exp, -0.1, 0.0, {}}}, 0.1}; }
+static Formula gaussian() { return {Reduction::squared_distance, {{Op::exp, -0.1, 0.0, {}}}, 0.1}; }
 
 // A row is computed until that has cost as much as to keep it.
 template <class T> static void kept_once_that_is_cheaper() {
     const Index n = 300;
     for (Index d : {2, 20, 60, 300}) {
         check::context = std::to_string(d) + " coordinates";
-        const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+        const auto x = naive::samples<double>(Reduction::dot, n * d, 1.0, 5);
         const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
         const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
         for (const bool room : {false, true}) {
@@ -51,7 +51,7 @@ template <class T> static void kept_once_that_is_cheaper() {
 // A block among some columns, in any order: of rows that are kept, of none, or of both, it is that of the whole matrix.
 template <class T> static void blocks_among_columns() {
     const Index n = 90, d = 700, stride = 70;
-    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+    const auto x = naive::samples<double>(Reduction::dot, n * d, 1.0, 5);
     const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
     CHECK(gram->cost() > costs::kGather);
     const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
@@ -77,7 +77,7 @@ template <class T> static void blocks_among_columns() {
 // The sum over many rows has the same bits whichever of them are kept, whatever the number of threads.
 template <class T> static void sums_over_many_rows() {
     const Index n = 1500, d = 60;
-    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+    const auto x = naive::samples<double>(Reduction::dot, n * d, 1.0, 5);
     const auto gram = formula_gram<T>(naive::dense(x, n, d), gaussian(), {}, 2e-6);
     const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
     std::vector<Index> moved;
@@ -110,7 +110,7 @@ template <class T> static void sums_over_many_rows() {
 static void asked_for_twice() {
     check::context = "twice";
     const Index n = 40, d = 3;
-    const auto x = naive::samples<double>(Pair::dot, n * d, 1.0, 5);
+    const auto x = naive::samples<double>(Reduction::dot, n * d, 1.0, 5);
     const auto gram = formula_gram<double>(naive::dense(x, n, d), gaussian(), {}, 0.0);
     const problems::Example example = problems::hinge(std::vector<double>(std::size_t(n), 1.0), 1);
     const Problem problem = example.problem();

@@ -15,7 +15,7 @@ using problems::Example;
 
 struct Answers {
     std::vector<std::vector<double>> a, f;
-    std::vector<Task> tasks;
+    std::vector<ProblemRun> tasks;
 };
 
 // The tasks point into the examples.
@@ -25,7 +25,7 @@ static Answers ready(const std::vector<Example>& examples) {
     for (const Example& example : examples) {
         answers.a.push_back(example.start());
         answers.f.emplace_back(example.q.size(), 0.0);
-        Task task;
+        ProblemRun task;
         task.problem = example.problem();
         std::copy(example.total.begin(), example.total.end(), task.total);
         answers.tasks.push_back(task);
@@ -44,7 +44,7 @@ static double mass(const std::vector<double>& a) {
 // The certificate tells the truth: it is that of the product in double precision.
 static void check_true(const Example& example, const Answers& answers, std::size_t i, const std::vector<double>& matrix,
                        Index n, double tol) {
-    const Task& task = answers.tasks[i];
+    const ProblemRun& task = answers.tasks[i];
     const auto& a = answers.a[i];
     const auto exact = naive::product(task.problem, matrix, n, a.data());
     const double size = mass(a);
@@ -186,7 +186,7 @@ static void single_is_not_enough() {
         Settings settings;
         settings.tol = C > 1 ? 1e-5 : 1e-3;
         solve(data.matrices(true), answers.tasks, settings);
-        const Task& task = answers.tasks[0];
+        const ProblemRun& task = answers.tasks[0];
         CHECK(task.bits == (C > 1 ? 64 : 32));
         CHECK(task.finished && task.certificate.violation <= settings.tol);
         const auto exact = naive::product(task.problem, matrix, data.n, answers.a[0].data());
@@ -217,7 +217,7 @@ static void hard_margins() {
             const std::vector<Example> examples{problems::hinge(data.labels, INFINITY)};
             Answers answers = ready(examples);
             solve(data.matrices(true), answers.tasks, Settings{});
-            const Task& task = answers.tasks[0];
+            const ProblemRun& task = answers.tasks[0];
             CHECK(task.finished && task.bits == 64);
             CHECK(examples[0].feasible(answers.a[0]));
             CHECK(std::isfinite(task.certificate.dual) && std::isfinite(task.certificate.primal));
@@ -233,7 +233,7 @@ static void hard_margins() {
     // Samples that no line separates, though none coincide.
     check::context = "no line separates";
     const std::vector<double> x{0, 0, 1, 1, 0, 1, 1, 0}, labels{1, 1, -1, -1};
-    Matrices matrices{nullptr, formula_gram<double>(naive::dense(x, 4, 2), Formula{Pair::dot, {}, 0.0}, {}, 0.0)};
+    Matrices matrices{nullptr, formula_gram<double>(naive::dense(x, 4, 2), Formula{Reduction::dot, {}, 0.0}, {}, 0.0)};
     const std::vector<Example> examples{problems::hinge(labels, INFINITY)};
     Answers answers = ready(examples);
     solve(matrices, answers.tasks, Settings{});
@@ -266,7 +266,7 @@ static void stopped_and_interrupted() {
     solve(data.matrices(true), stopped.tasks, settings);
     CHECK(reports == 4); // nobody is asked once it is said
     int still = 0;
-    for (const Task& task : stopped.tasks) {
+    for (const ProblemRun& task : stopped.tasks) {
         CHECK(task.finished);
         still += task.solved.status == Status::stopped;
     }
@@ -287,7 +287,7 @@ static void stopped_and_interrupted() {
     check_all(interrupted);
     // And taken up again from there.
     settings.progress = nullptr;
-    for (Task& task : interrupted.tasks) task.finished = false, task.solved = {};
+    for (ProblemRun& task : interrupted.tasks) task.finished = false, task.solved = {};
     solve(matrices, interrupted.tasks, settings);
     for (std::size_t i = 0; i < examples.size(); ++i) check_true(examples[i], interrupted, i, matrix, data.n, 1e-3);
 }

@@ -24,14 +24,14 @@ template <class T> constexpr double kEps = std::numeric_limits<T>::epsilon();
 template <class T> static void tiles(const Isa<T>& isa) {
     const int mr = isa.mr, nr = isa.nr;
     CHECK(isa.strip % mr == 0 && isa.strip % nr == 0);
-    for (Pair pair : naive::pairs())
+    for (Reduction reduction : naive::reductions())
         for (Index depth : {0, 1, 2, 17, 100})
             for (int rows = 1; rows <= mr; ++rows) {
-                check::context = std::string(naive::name(pair)) + " depth " + std::to_string(depth);
-                const auto a = naive::samples<T>(pair, depth * mr, 0.8, 1),
-                           b = naive::samples<T>(pair, depth * nr, 0.8, 2);
+                check::context = std::string(naive::name(reduction)) + " depth " + std::to_string(depth);
+                const auto a = naive::samples<T>(reduction, depth * mr, 0.8, 1),
+                           b = naive::samples<T>(reduction, depth * nr, 0.8, 2);
                 std::vector<T> sums(std::size_t(mr * nr), T(-7)), halves(std::size_t(mr * nr), T(-7));
-                const auto tile = isa.tile[static_cast<int>(pair)];
+                const auto tile = isa.tile[static_cast<int>(reduction)];
                 tile(rows, depth, a.data(), b.data(), sums.data(), true);
                 const Index half = depth / 2;
                 tile(rows, half, a.data(), b.data(), halves.data(), true);
@@ -45,8 +45,9 @@ template <class T> static void tiles(const Isa<T>& isa) {
                         }
                         auto x = [&](Index k) { return a[std::size_t(k * mr + i)]; };
                         auto z = [&](Index k) { return b[std::size_t(k * nr + j)]; };
-                        const Pair meant =
-                            pair == Pair::squared_distance ? Pair::dot : pair; // its tile is the dot product
+                        const Reduction meant = reduction == Reduction::squared_distance
+                                                    ? Reduction::dot
+                                                    : reduction; // its tile is the dot product
                         const auto expected = naive::reduce(meant, depth, x, z);
                         const auto scale = double(naive::size(meant, depth, x, z));
                         CHECK_CLOSE(value, expected, 16 * kEps<T>, scale);
@@ -60,8 +61,8 @@ template <class T> static void squares_and_distances(const Isa<T>& isa) {
     const int mr = isa.mr, nr = isa.nr;
     for (Index depth : {1, 5, 64, 255, 700, 1501}) {
         check::context = "squares, depth " + std::to_string(depth);
-        auto a = naive::samples<T>(Pair::dot, depth * mr + 64, 1.0, 1);
-        auto b = naive::samples<T>(Pair::dot, depth * nr + 64, 1.0, 2);
+        auto a = naive::samples<T>(Reduction::dot, depth * mr + 64, 1.0, 1);
+        auto b = naive::samples<T>(Reduction::dot, depth * nr + 64, 1.0, 2);
         for (Index k = 0; k < depth; ++k) // column j holds sample j mod mr of the rows
             for (int j = 0; j < nr; ++j) b[std::size_t(k * nr + j)] = a[std::size_t(k * mr + j % mr)];
         std::vector<T> of_rows(static_cast<std::size_t>(mr)), of_columns(static_cast<std::size_t>(nr));
@@ -69,15 +70,15 @@ template <class T> static void squares_and_distances(const Isa<T>& isa) {
         isa.column_squares(depth, b.data(), of_columns.data());
         for (int i = 0; i < mr; ++i) {
             auto x = [&](Index k) { return a[std::size_t(k * mr + i)]; };
-            const auto expected = naive::reduce(Pair::dot, depth, x, x);
+            const auto expected = naive::reduce(Reduction::dot, depth, x, x);
             CHECK_CLOSE(of_rows[std::size_t(i)], expected, 64 * kEps<T>, double(expected));
         }
         for (int j = 0; j < nr; ++j) CHECK(of_columns[std::size_t(j)] == of_rows[std::size_t(j % mr)]);
         const Index step = chunk<T>(depth);
         std::vector<T> sums(std::size_t(mr * nr));
         for (Index k = 0; k < depth; k += step)
-            isa.tile[static_cast<int>(Pair::dot)](mr, std::min(step, depth - k), a.data() + k * mr, b.data() + k * nr,
-                                                  sums.data(), k == 0);
+            isa.tile[static_cast<int>(Reduction::dot)](mr, std::min(step, depth - k), a.data() + k * mr,
+                                                       b.data() + k * nr, sums.data(), k == 0);
         const std::vector<Step> steps{{Op::affine, -0.01, 0.0, {}}, {Op::exp, 1.0, 0.0, {}}};
         for (int rows = 1; rows <= mr; ++rows) {
             std::vector<T> plain(sums), finished(sums);
@@ -91,7 +92,7 @@ template <class T> static void squares_and_distances(const Isa<T>& isa) {
                         continue;
                     }
                     const auto expected = naive::reduce(
-                        Pair::squared_distance, depth, [&](Index k) { return a[std::size_t(k * mr + i)]; },
+                        Reduction::squared_distance, depth, [&](Index k) { return a[std::size_t(k * mr + i)]; },
                         [&](Index k) { return b[std::size_t(k * nr + j)]; });
                     CHECK_CLOSE(plain[at], expected, 64 * kEps<T>,
                                 double(of_rows[std::size_t(i)]) + double(of_columns[std::size_t(j)]));
@@ -120,8 +121,9 @@ template <class T> static void squares_and_distances(const Isa<T>& isa) {
 template <class T> static void direct_differences(const Isa<T>& isa) {
     check::context = "direct";
     for (Index depth = 0; depth < 150; ++depth) {
-        const auto x = naive::samples<T>(Pair::dot, depth, 1.0, 1), z = naive::samples<T>(Pair::dot, depth, 1.0, 2);
-        const auto scale = naive::samples<T>(Pair::chi2, depth, 1.0, 3);
+        const auto x = naive::samples<T>(Reduction::dot, depth, 1.0, 1),
+                   z = naive::samples<T>(Reduction::dot, depth, 1.0, 2);
+        const auto scale = naive::samples<T>(Reduction::chi2, depth, 1.0, 3);
         long double plain = 0, scaled = 0;
         for (Index k = 0; k < depth; ++k) {
             const auto at = std::size_t(k);
@@ -207,8 +209,8 @@ template <class T, class W> static void products(const Isa<T>& isa) {
                                      std::to_string(outputs) + (transposed ? " of the transpose" : "");
                     const Index wide = (transposed ? rows : n) + 5, out_stride = outputs + 3;
                     const Index row_stride = transposed ? 1 : wide, stride = transposed ? wide : 1;
-                    const auto block = naive::samples<T>(Pair::dot, (transposed ? n : rows) * wide + 1, 1.0, 1);
-                    const auto weights = naive::samples<W>(Pair::dot, n * outputs + 1, 1.0, 2);
+                    const auto block = naive::samples<T>(Reduction::dot, (transposed ? n : rows) * wide + 1, 1.0, 1);
+                    const auto weights = naive::samples<W>(Reduction::dot, n * outputs + 1, 1.0, 2);
                     std::vector<double> out(std::size_t(rows * out_stride + 1), 0.5);
                     isa.template multiply<W>()(rows, n, block.data(), row_stride, stride, weights.data(), outputs,
                                                out.data(), out_stride);
@@ -271,9 +273,9 @@ template <class T> static void lists_of_nonzeros(const Isa<T>& isa, const Tile<T
 template <class T> static void lists_of_numbers(const Isa<T>& isa) {
     for (Index depth : {1, 2, 17, 100}) {
         check::context = "numbers, depth " + std::to_string(depth);
-        lists_of_nonzeros(isa, isa.tile[static_cast<int>(Pair::dot)], isa.lists,
-                          naive::samples<T>(Pair::dot, depth * isa.mr, 1.0, 1),
-                          naive::samples<T>(Pair::dot, isa.lists.abreast * depth * isa.nr, 1.0, 2), depth);
+        lists_of_nonzeros(isa, isa.tile[static_cast<int>(Reduction::dot)], isa.lists,
+                          naive::samples<T>(Reduction::dot, depth * isa.mr, 1.0, 1),
+                          naive::samples<T>(Reduction::dot, isa.lists.abreast * depth * isa.nr, 1.0, 2), depth);
     }
 }
 

@@ -108,12 +108,12 @@ class Pool {
         if (alone || threads < 2 || job.count < 2) return job.work(poll);
         std::unique_lock busy(busy_, std::try_to_lock);
         if (!busy) return job.work(poll);
-        struct Mark {
-            explicit Mark(const Job* job) {
+        struct RunningJob {
+            explicit RunningJob(const Job* job) {
                 nested = true;
                 current = job;
             }
-            ~Mark() {
+            ~RunningJob() {
                 nested = false;
                 current = nullptr;
             }

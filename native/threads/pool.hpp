@@ -32,7 +32,7 @@ class OnThisThread {
 void poll();
 
 // For tasks of many short steps, of a nanosecond or a few each: polls once in kEvery of them.
-class Steps {
+class PollCounter {
   public:
     void add(std::size_t steps) {
         if ((done_ += steps) < kEvery) return;

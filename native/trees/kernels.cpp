@@ -107,14 +107,14 @@ class CommonFragments : public OneByOne {
 
   protected:
     // A node, the nodes of its tree and their keys.
-    struct Side {
+    struct TreeNodes {
         const Trees& trees;
         const std::int32_t* keys; // of the tree
         const std::int32_t* sorted;
         const std::int32_t* rank;
         Index start, size;
 
-        Side(const Keyed& k, Index t)
+        TreeNodes(const Keyed& k, Index t)
             : trees(k.trees), keys(k.keys.data() + k.trees.starts[t]), sorted(k.sorted.data() + k.trees.starts[t]),
               rank(k.rank.data() + k.trees.starts[t]), start(k.trees.starts[t]), size(k.trees.size(t)) {}
         Index width(Index v) const { return trees.width(start + v); }
@@ -128,11 +128,11 @@ class CommonFragments : public OneByOne {
         const std::int32_t* rank; // of each node of the second
         double operator()(Index a, Index b) const { return values[begin[a] + std::size_t(rank[b])]; }
     };
-    virtual double delta(const Side& a, Index n, const Side& b, Index m, const Deltas& deltas) const = 0;
+    virtual double delta(const TreeNodes& a, Index n, const TreeNodes& b, Index m, const Deltas& deltas) const = 0;
     virtual const char* parameters() const = 0; // what makes large values smaller
 
     double value(Index i, Index j) const final {
-        const Side x(x_, i), z(z_, j);
+        const TreeNodes x(x_, i), z(z_, j);
         const double sum = before(z, x) ? total(z, x) : total(x, z);
         if (!std::isfinite(sum))
             throw std::overflow_error("k(x, z) of trees of " + std::to_string(x.size) + " and " +
@@ -143,7 +143,7 @@ class CommonFragments : public OneByOne {
 
   private:
     // Always in the same order, so that rounding does not depend on which tree is named first.
-    static bool before(const Side& a, const Side& b) {
+    static bool before(const TreeNodes& a, const TreeNodes& b) {
         if (a.size != b.size) return a.size < b.size;
         for (Index v = 0; v < a.size; ++v) {
             const std::int32_t p = a.trees.labels[a.start + v], q = b.trees.labels[b.start + v];
@@ -153,7 +153,7 @@ class CommonFragments : public OneByOne {
         return false;
     }
 
-    double total(const Side& a, const Side& b) const {
+    double total(const TreeNodes& a, const TreeNodes& b) const {
         thread_local std::vector<double> values;
         thread_local std::vector<std::size_t> begin;
         thread_local std::vector<std::pair<std::int32_t, std::int32_t>> partners; // ranges of b.sorted
@@ -182,7 +182,7 @@ class CommonFragments : public OneByOne {
         if (values.size() < pairs) values.resize(pairs);
         const Deltas deltas{values.data(), begin.data(), b.rank};
         double sum = 0;
-        Steps steps;
+        PollCounter steps;
         for (Index n = 0; n < a.size; ++n) {
             double* value = values.data() + begin[std::size_t(n)];
             for (Index q = partners[std::size_t(n)].first; q < partners[std::size_t(n)].second; ++q, ++value) {
@@ -203,7 +203,7 @@ class SubsetTree final : public CommonFragments {
     SubsetTree(Keyed x, Keyed z, double decay) : CommonFragments(std::move(x), std::move(z)), decay_(decay) {}
 
   protected:
-    double delta(const Side& a, Index n, const Side& b, Index m, const Deltas& deltas) const override {
+    double delta(const TreeNodes& a, Index n, const TreeNodes& b, Index m, const Deltas& deltas) const override {
         double product = decay_;
         const std::int32_t *c = a.children(n), *d = b.children(m);
         for (Index i = 0; i < a.width(n); ++i)
@@ -225,7 +225,7 @@ class PartialTree final : public CommonFragments {
     // With S(i, j) the sum over all pairs of sequences that end at the children i and j, and
     // D(i, j) = sum over i' <= i, j' <= j of decay^(i - i' + j - j') S(i', j'):
     //   S(i, j) = delta(c_i, d_j) decay^2 (1 + D(i - 1, j - 1))
-    double delta(const Side& a, Index n, const Side& b, Index m, const Deltas& deltas) const override {
+    double delta(const TreeNodes& a, Index n, const TreeNodes& b, Index m, const Deltas& deltas) const override {
         const double square = decay_ * decay_;
         const Index rows = a.width(n), columns = b.width(m);
         const std::int32_t *c = a.children(n), *d = b.children(m);
@@ -233,7 +233,7 @@ class PartialTree final : public CommonFragments {
         thread_local std::vector<double> above, row; // of D, both with a zero in front
         above.assign(std::size_t(columns + 1), 0.0);
         row.assign(std::size_t(columns + 1), 0.0);
-        Steps steps;
+        PollCounter steps;
         for (Index i = 0; i < rows; ++i) {
             steps.add(std::size_t(columns));
             for (Index j = 0; j < columns; ++j) {

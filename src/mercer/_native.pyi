@@ -10,7 +10,7 @@ def set_thread_count(count: int) -> None: ...
 def memory(bytes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
 def keep_at_most(bytes: int) -> None: ...
 
-class Pair(enum.Enum):
+class Reduction(enum.Enum):
     dot = 0
 
     squared_distance = 1
@@ -52,7 +52,7 @@ class Op(enum.Enum):
 
     is_zero = 9
 
-class Reduction:
+class ReductionProperties:
     @property
     def product(self) -> bool: ...
     @property
@@ -64,39 +64,41 @@ class Reduction:
     @property
     def relative(self) -> bool: ...
 
-def reduction(pair: Pair) -> Reduction: ...
+def properties_of(reduction: Reduction) -> ReductionProperties: ...
 
 class Formula:
-    def __init__(self, pair: Pair, steps: Sequence[tuple[Op, float, float, Sequence[float]]], rate: float) -> None: ...
+    def __init__(
+        self, reduction: Reduction, steps: Sequence[tuple[Op, float, float, Sequence[float]]], rate: float
+    ) -> None: ...
 
-class RowsF32:
+class VectorsF32:
     pass
 
 @overload
 def dense_rows(
     array: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu", writable=False)],
-) -> RowsF32: ...
+) -> VectorsF32: ...
 @overload
 def dense_rows(
     array: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
-) -> RowsF64: ...
+) -> VectorsF64: ...
 @overload
 def sparse_rows(
     values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     columns: int,
-) -> RowsF32: ...
+) -> VectorsF32: ...
 @overload
 def sparse_rows(
     values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     columns: int,
-) -> RowsF64: ...
+) -> VectorsF64: ...
 @overload
 def squares(
-    rows: RowsF32,
+    rows: VectorsF32,
     out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None = None,
@@ -105,7 +107,7 @@ def squares(
 ) -> None: ...
 @overload
 def squares(
-    rows: RowsF64,
+    rows: VectorsF64,
     out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None = None,
@@ -159,12 +161,12 @@ class PairsF32:
     ) -> None: ...
 
 class FormulaPairsF32(PairsF32):
-    def with_rows(self, x: RowsF32) -> FormulaPairsF32 | None: ...
+    def with_rows(self, x: VectorsF32) -> FormulaPairsF32 | None: ...
 
 @overload
 def bind(
-    x: RowsF32,
-    z: RowsF32,
+    x: VectorsF32,
+    z: VectorsF32,
     formula: Formula,
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -172,8 +174,8 @@ def bind(
 ) -> FormulaPairsF32: ...
 @overload
 def bind(
-    x: RowsF64,
-    z: RowsF64,
+    x: VectorsF64,
+    z: VectorsF64,
     formula: Formula,
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -184,7 +186,7 @@ def apply(formula: Formula, values: Annotated[NDArray[numpy.float32], dict(order
 @overload
 def apply(formula: Formula, values: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")]) -> None: ...
 
-class RowsF64:
+class VectorsF64:
     pass
 
 class PairsF64:
@@ -218,7 +220,7 @@ class PairsF64:
     ) -> None: ...
 
 class FormulaPairsF64(PairsF64):
-    def with_rows(self, x: RowsF64) -> FormulaPairsF64 | None: ...
+    def with_rows(self, x: VectorsF64) -> FormulaPairsF64 | None: ...
 
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...
@@ -254,7 +256,7 @@ class Matrices:
 
 @overload
 def formula_matrices(
-    rows: RowsF32,
+    rows: VectorsF32,
     formula: Formula,
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -265,7 +267,7 @@ def formula_matrices(
 ) -> Matrices: ...
 @overload
 def formula_matrices(
-    rows: RowsF64,
+    rows: VectorsF64,
     formula: Formula,
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -360,7 +362,6 @@ def compose_matrices(
 def pairs_matrices(
     pairs: object,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    cost: float,
 ) -> Matrices: ...
 
 class Status(enum.Enum):
@@ -396,7 +397,7 @@ class Progress:
 
 TINY: int = 200
 
-class Task:
+class ProblemRun:
     def __init__(
         self,
         q: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -430,7 +431,7 @@ class Task:
 
 def solve(
     matrices: Matrices,
-    tasks: list[Task],
+    tasks: list[ProblemRun],
     tol: float,
     max_steps: int,
     budget: int,
@@ -529,7 +530,7 @@ def solve_linear_sparse(
 ) -> tuple[NDArray[numpy.float64], list[tuple[float, float, float, int, bool, bool]], BaseException | None]: ...
 @overload
 def perceptron_pass(
-    rows: RowsF32,
+    rows: VectorsF32,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -539,7 +540,7 @@ def perceptron_pass(
 ) -> None: ...
 @overload
 def perceptron_pass(
-    rows: RowsF64,
+    rows: VectorsF64,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -588,16 +589,16 @@ def nearest(
 ) -> None: ...
 @overload
 def squared_distances(
-    x: RowsF32,
-    z: RowsF32,
+    x: VectorsF32,
+    z: VectorsF32,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 @overload
 def squared_distances(
-    x: RowsF64,
-    z: RowsF64,
+    x: VectorsF64,
+    z: VectorsF64,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     index: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
@@ -607,14 +608,14 @@ class AdditiveFunction:
     @overload
     @staticmethod
     def intersection(
-        z: RowsF32,
+        z: VectorsF32,
         weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> AdditiveFunction: ...
     @overload
     @staticmethod
     def intersection(
-        z: RowsF64,
+        z: VectorsF64,
         weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     ) -> AdditiveFunction: ...
@@ -628,13 +629,13 @@ class AdditiveFunction:
     @overload
     def evaluate(
         self,
-        x: RowsF32,
+        x: VectorsF32,
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     ) -> None: ...
     @overload
     def evaluate(
         self,
-        x: RowsF64,
+        x: VectorsF64,
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     ) -> None: ...
     @property

@@ -33,7 +33,7 @@ from typing import Any
 
 from mercer.errors import MercerError
 
-#: Solvers that tell of themselves end by themselves; who has not said a word for so many seconds is interrupted.
+#: Seconds after which a fit is interrupted that has not called back; solvers that call back end by themselves.
 PATIENCE = 0.5
 
 
@@ -42,7 +42,7 @@ class TimeLimitError(MercerError, TimeoutError):
 
 
 class TimeLimit:
-    """Ends the fit of any machine after so many seconds, or within a second of that, as Ctrl-C would.
+    """Ends the fit of any machine after ``seconds``, or within a second of that, as Ctrl-C would.
 
     The machine has what was found by then and warns (``ConvergenceWarning``) how far it is from the optimum;
     ``warm_start`` goes on from there. If nothing was found, it is as it was before, and ``TimeLimitError`` is

@@ -5,7 +5,7 @@ and how it was found: "seen" is what ``benchmarks/costs.py`` measured on one cor
 other work; "not measured apart" means that it was chosen with whole fits and predictions in view.
 """
 
-from mercer._native import Pair
+from mercer._native import Reduction
 
 # -- predictions by another form of the function: ``mercer.kernels.collapse`` -------------------------------------
 
@@ -13,7 +13,7 @@ from mercer._native import Pair
 FORM = 1e5
 #: Nanoseconds of one thread for a coordinate of a pair of samples in float64, by the engine; half of it in float32.
 #: Seen: 0.021, 0.023, 0.097 and 1.7, about a third each: choices go by the quotients, which are the same.
-PAIR = {Pair.dot: 0.05, Pair.intersection: 0.07, Pair.chi2: 0.28, Pair.jensen_shannon: 5.5}
+REDUCTION = {Reduction.dot: 0.05, Reduction.intersection: 0.07, Reduction.chi2: 0.28, Reduction.jensen_shannon: 5.5}
 #: Nanoseconds for what a pair costs besides, and for each of its outputs. These and those below: not measured apart.
 PAIR_END, PAIR_OUTPUT = 1.0, 0.5
 #: Nanoseconds for an entry of a row that looks up its piece, and for each value read from it.

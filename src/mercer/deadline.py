@@ -16,7 +16,7 @@ class TimeIsUp(MercerError, KeyboardInterrupt):  # noqa: N818 - no error, as Key
 
 
 class Deadline:
-    """Within it, ``TimeIsUp`` is raised after so many seconds; never, if None. Of nested ones the outer counts.
+    """Within it, ``TimeIsUp`` is raised after ``seconds``; never, if None. Of nested ones the outer counts.
 
     >>> try:
     ...     with Deadline(0.01):

@@ -52,5 +52,5 @@ def taken(array: NDArray[Any], index: NDArray[np.int64] | None, dtype: Any) -> N
 
 
 def keep_at_most(nbytes: int) -> None:
-    """Gives back to the system what the core keeps to lend it again, as far as that is more than so many bytes."""
+    """Gives back to the system what the core keeps for its next use, except for at most ``nbytes`` bytes."""
     _native.keep_at_most(nbytes)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.kernels.base import Kernel
-from mercer.kernels.leaf import distance_pair
+from mercer.kernels.leaf import distance_reduction
 from mercer.kernels.native import BoundPairs, NativePairs
 from mercer.kernels.pairs import Pairs, Step, chunks
 from mercer.problem import Vector
@@ -36,7 +36,7 @@ from mercer.samples import Samples, Vectors
 from mercer.samples.base import Array
 
 Positions = NDArray[np.int64]
-Op, Pair = _native.Op, _native.Pair
+Op, Reduction = _native.Op, _native.Reduction
 #: Squared distances of whole numbers are exact in float32 below this.
 EXACT = float(2**24)
 #: The most columns of which the engine's integer products do not overflow.
@@ -66,9 +66,9 @@ def search(kernel: Kernel, samples: Samples) -> Search:
     (array([[2, 0]]), array([[0.01 , 0.666]]))
     """
     pairs = kernel.bind(samples, samples)
-    if not (isinstance(pairs, NativePairs) and pairs.reduction.distance and falls(pairs.steps)):
+    if not (isinstance(pairs, NativePairs) and pairs.properties.distance and falls(pairs.steps)):
         return ByKernel(kernel, samples)
-    euclidean = pairs.reduction.movable and pairs.reduction.power == 2 and isinstance(pairs.z, Vectors)
+    euclidean = pairs.properties.movable and pairs.properties.power == 2 and isinstance(pairs.z, Vectors)
     return ByVectors(kernel, samples) if euclidean else ByDistance(kernel, samples)
 
 
@@ -109,12 +109,12 @@ class ByDistance:
 
     def rank(self, x: Samples, k: int) -> tuple[Positions, Vector]:
         pairs = bound(self.kernel, x.astype(np.float64), self.samples.astype(np.float64))
-        plain = NativePairs(pairs.x, pairs.z, pairs.pair, (), 0.0, pairs.scale)
+        plain = NativePairs(pairs.x, pairs.z, pairs.reduction, (), 0.0, pairs.scale)
         return ranked(plain, 1.0, np.zeros(len(self.samples)), k)
 
     def squared(self, x: Samples, values: Vector) -> Vector:
         pairs = bound(self.kernel, x, self.samples)
-        formula = _native.Formula(pairs.pair, pairs.steps, 0.0)
+        formula = _native.Formula(pairs.reduction, pairs.steps, 0.0)
         similarities = np.concatenate([np.zeros(1), values.ravel()])
         _native.apply(formula, similarities)
         return np.asarray(np.maximum(2 * (similarities[0] - similarities[1:]), 0.0).reshape(values.shape))
@@ -138,13 +138,13 @@ class ByVectors(ByDistance):
         return index, values
 
     @remembered
-    def columns(self) -> Columns:
+    def columns(self) -> SearchedVectors:
         pairs = bound(self.kernel, self.samples, self.samples)
-        return Columns(pairs.z.dense(), pairs.scale)
+        return SearchedVectors(pairs.z.dense(), pairs.scale)
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class SearchedVectors:
     """The vectors to search, in the forms in which queries are compared with them."""
 
     array: Array
@@ -162,7 +162,7 @@ class Columns:
             return None
         rows = _native.dense_rows(in_single(self.array))
         origin = 0.0 if low >= 0 and high <= 255 else low
-        formula = _native.Formula(Pair.squared_distance, [], UNREPAIRED)
+        formula = _native.Formula(Reduction.squared_distance, [], UNREPAIRED)
         return _native.bind(rows, rows, formula, None, None, (origin, 1.0))
 
     def by_integers(self, queries: Array, index: Positions, values: Vector) -> NDArray[np.bool_]:
@@ -214,7 +214,7 @@ class Columns:
         """The columns bound in float32, and the part of the error bound that is theirs, as an offset of the ranks."""
         single = self.single(self.array)
         rows = _native.dense_rows(single)
-        formula = _native.Formula(distance_pair(single.shape[1]), [], UNREPAIRED)
+        formula = _native.Formula(distance_reduction(single.shape[1]), [], UNREPAIRED)
         return _native.bind(rows, rows, formula, None, None), (-self.share * squares(single)).astype(np.float32)
 
     def by_bounds(self, queries: Array, kept: int, index: Positions, values: Vector) -> NDArray[np.bool_]:
@@ -238,7 +238,7 @@ class Columns:
     def by_differences(self, queries: Array, k: int) -> tuple[Positions, Vector]:
         """The nearest by differences of coordinates in float64."""
         x, z = Vectors(queries.astype(np.float64)), Vectors(self.array.astype(np.float64))
-        pairs = NativePairs(x, z, Pair.squared_direct, (), 0.0, self.scale)
+        pairs = NativePairs(x, z, Reduction.squared_direct, (), 0.0, self.scale)
         return self.by_exact(queries, ranked(pairs, 1.0, np.zeros(len(z)), k)[0])
 
     def by_exact(self, queries: Array, candidates: Positions) -> tuple[Positions, Vector]:

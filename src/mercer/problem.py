@@ -123,7 +123,7 @@ class Problem:
         return [(np.flatnonzero(self.group == g), total) for g, total in enumerate(self.total)]
 
     def by_sample(self, a: Vector, samples: int) -> Vector:
-        """The coefficient of every row of a Gram matrix of so many samples: the sum of those that belong to it."""
+        """The coefficient of every row of a Gram matrix of ``samples`` samples: the sum of those that belong to it."""
         if self.sample is None:
             return a
         return np.bincount(self.sample, weights=a, minlength=samples).astype(np.float64)

@@ -39,5 +39,5 @@ def short(value: object) -> str:
 
 
 def too_many(count: int) -> bool:
-    """Whether so many numbers are not to be written out now."""
+    """Whether ``count`` numbers are too many to be written out now."""
     return _SHORT.get() and count > WRITTEN

@@ -36,7 +36,7 @@ class MercerController(LibController):  # type: ignore[misc]
 
 
 def limited(n_jobs: int | None) -> AbstractContextManager[None]:
-    """Within it the core uses so many threads: all processors if -1, as many as before if None.
+    """Within it the core uses ``n_jobs`` threads: all processors if -1, as many as before if None.
 
     >>> with limited(1):
     ...     _native.thread_count()

@@ -37,7 +37,7 @@ def test_rows_are_kept():
 
 
 def few_rows(count):
-    """A budget for so many rows of X, which is so small that samples are not kept packed."""
+    """A budget for ``count`` rows of X, which is so small that samples are not kept packed."""
     assert count < 10
     return count * (8 * 64 + 16)
 

@@ -41,7 +41,7 @@ def plan(kernel, x=X, *, products_too=True):
 
 def test_parts_on_the_same_columns_share_a_reduction():
     (one,) = plan(Gaussian(1.0) + 0.001 * Linear()).parts
-    assert one.pair == _native.Pair.squared_distance
+    assert one.reduction == _native.Reduction.squared_distance
     assert one.rate == pytest.approx(0.5)
     (several,) = plan(Gaussian(1.0) + Gaussian(2.0) * Polynomial(2) + Linear()).parts
     assert several.rate == 0  # accurate for both widths

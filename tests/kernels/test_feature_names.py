@@ -285,7 +285,7 @@ PLAIN = [(edges, ["C"] * len(labels), ["-"] * len(edges)) for edges, labels, _ i
 
 
 def unfolded(graph, v, depth, bonds):
-    """The tree of so many steps around a node."""
+    """The tree of ``depth`` steps around a node."""
     if depth == 0:
         return str(graph[1][v])
     parts = (

@@ -151,7 +151,7 @@ def test_the_certificate_is_that_of_the_problem(squared, primal, regression):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("dual", [True, "auto"])
-@pytest.mark.slow("needs so many samples that threads share them out")
+@pytest.mark.slow("has enough samples for threads to share")
 def test_threads_and_runs_do_not_change_anything(loss, dual, set_threads):
     digits, target = np.repeat(wide, 30, axis=0) + 0.01 * np.arange(2400)[:, None] % 7, np.repeat(labels, 30)
     results = []

@@ -9,7 +9,7 @@ itself; so of the primal, and of every pair, we ask that ours is not the worse o
 A sigmoid kernel is not positive semi-definite: its problems have many local solutions, and two solvers need not find
 the same. There the objectives are not compared; what is left to ask is that each solution meets the KKT conditions.
 
-The public sets are read from the folder MERCER_DATA, so many rows of each as MERCER_ROWS says (300). With
+The public sets are read from the folder MERCER_DATA, MERCER_ROWS rows of each (300 if it is not set). With
 ``-o junit_family=xunit1 --junitxml=FILE``, the report holds the relative difference of every test.
 """
 

@@ -8,7 +8,7 @@ from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.solvers.cholesky import InvertibleGram
 from mercer.solvers.diagonalised import DiagonalisedGram
 from mercer.solvers.eigen import Centred, centred
-from mercer.solvers.operator import Factored, View, product
+from mercer.solvers.operator import DerivedOperator, Factored, product
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((30, 4))
@@ -19,7 +19,7 @@ CASES = {
     "Gram": (Gaussian(2.0).gram(X), K),
     "Gram in float32": (Gaussian(2.0).gram(SINGLE), K),
     "a given matrix": (Precomputed().gram(K), K),
-    "a view": (View(Gaussian(2.0).gram(X)), K),
+    "a view": (DerivedOperator(Gaussian(2.0).gram(X)), K),
     "features": (Factored(X), X @ X.T),
     "features in float32": (Factored(SINGLE), X @ X.T),
     "sparse features": (Factored(sp.csr_array(np.where(X > 0, X, 0))), np.where(X > 0, X, 0) @ np.where(X > 0, X, 0).T),

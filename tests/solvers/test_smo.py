@@ -112,7 +112,7 @@ def test_the_number_of_threads_and_the_memory_change_no_bit(budget):
 
 
 @pytest.mark.parametrize("kind", ["stored", "sparse"])
-@pytest.mark.slow("needs so many samples that threads share them out")
+@pytest.mark.slow("has enough samples for threads to share")
 def test_the_number_of_threads_changes_no_bit_where_rows_come_in_batches(kind):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(6500) < 0.5, 1.0, -1.0)
@@ -313,7 +313,7 @@ def test_problems_solved_together_are_one_block_each_if_they_fit(n):
 
 @pytest.mark.parametrize("megabytes", [20, 40, 50, 70, 120])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.slow("needs so many samples that memory is short")
+@pytest.mark.slow("has enough samples for memory to be short")
 def test_memory_for_one_thread_but_not_for_two_changes_no_step(megabytes, sparse):
     """Pairs of classes that single precision does not do justice to, in memory that threads share."""
     rng = np.random.default_rng(0)

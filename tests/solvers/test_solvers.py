@@ -13,7 +13,7 @@ from mercer.solvers import QP, SMO, Cholesky, Factored, ImportVectors, Newton, S
 from mercer.solvers.diagonalised import DiagonalisedGram
 from mercer.solvers.least_squares import Design, Lasso, Penalised, Ridge
 from mercer.solvers.linear import LinearSolver
-from mercer.solvers.lms import LMS, LeastSquares
+from mercer.solvers.lms import GradientDescent, LeastSquares
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 4))
@@ -72,11 +72,11 @@ CASES = {
     "Newton of a given matrix": Case(Newton(), Precomputed().gram(KERNEL(X)), CLASSES),
     "ImportVectors": Case(ImportVectors(10), GRAM, CLASSES),
     "ImportVectors of features": Case(ImportVectors(3), Factored(X), CLASSES),
-    "LMS": Case(LMS(), GRAM, SQUARES),
-    "LMS with landmarks": Case(LMS(landmarks=np.arange(0, 120, 5)), GRAM, SQUARES),
-    "LMS in batches": Case(LMS(batch=16, tol=0.05), GRAM, SQUARES),
-    "LMS of features": Case(LMS(), Factored(X), SQUARES),
-    "LMS of features in batches": Case(LMS(batch=16), Factored(X), [PLAIN]),
+    "GradientDescent": Case(GradientDescent(), GRAM, SQUARES),
+    "GradientDescent with landmarks": Case(GradientDescent(landmarks=np.arange(0, 120, 5)), GRAM, SQUARES),
+    "GradientDescent in batches": Case(GradientDescent(batch=16, tol=0.05), GRAM, SQUARES),
+    "GradientDescent of features": Case(GradientDescent(), Factored(X), SQUARES),
+    "GradientDescent of features in batches": Case(GradientDescent(batch=16), Factored(X), [PLAIN]),
     "linear": Case(LinearSolver(), Factored(X), [hinge(SIGN, 1.0, bias=False)] * 2, X),
     "ridge": Case(Ridge(), Design.of(X, WEIGHT, bias=True), [Penalised(Y, 0.1), Penalised(Y, [1.0, 2.0])], X),
     "lasso": Case(Lasso(), Design.of(X, WEIGHT, bias=False), [Penalised(Y, 0.1), Penalised(Y, [1.0, 0.0])], X),
@@ -162,10 +162,10 @@ def test_values_of_many_samples_are_certified_in_float64():
     np.testing.assert_allclose(solution.f, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", ["Newton", "ImportVectors", "LMS"])
+@pytest.mark.parametrize("name", ["Newton", "ImportVectors", "GradientDescent"])
 def test_an_interrupt_carries_what_is_certified_so_far(name, monkeypatch):
     case = CASES[name]
-    module = "stage" if name == "LMS" else "newton"
+    module = "stage" if name == "GradientDescent" else "newton"
     counted, product = [], __import__(f"mercer.solvers.{module}", fromlist=["product"]).product
 
     def interrupted(K, V):

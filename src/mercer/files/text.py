@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 
 from mercer.errors import MercerError
 
-#: What is packed may hold so many times the bytes that it has, and so many more: ten times what data have in practice.
+#: A packed file may hold at most RATIO times its own bytes and SLACK more: ten times what data have in practice.
 RATIO, SLACK = 200, 2**24
-#: It is unpacked by so many bytes.
+#: Bytes that are unpacked at a time.
 PART = 2**20
 #: So many characters of a text stand in a message.
 SHOWN = 80
@@ -41,7 +41,7 @@ def shown(line: str) -> str:
 
 
 def bounded(stream: Any, packed: int, name: str) -> bytes:
-    """What a stream unpacks from so many bytes, unless it is far more than data hold."""
+    """What a stream unpacks from ``packed`` bytes, unless it is far more than data hold."""
     most = RATIO * packed + SLACK
     parts, size = [], 0
     while part := stream.read(PART):

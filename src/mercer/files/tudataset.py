@@ -17,9 +17,9 @@ from mercer.samples.graphs import Graphs
 
 #: Whole numbers up to this one are exact in float64.
 LARGEST = 2**53
-#: A line has at most so many numbers; more of them are no attributes, but a damaged file.
+#: The most numbers in a line: a line with more holds no attributes, but comes from a damaged file.
 WIDEST = 10_000
-#: Numbers are read by so many.
+#: Numbers that are read at a time.
 PART = 2**18
 
 
@@ -148,7 +148,7 @@ def _opened(source: Any) -> tuple[str, list[PurePosixPath], Callable[[PurePosixP
 
 
 def _refuse(name: str, lines: list[str], first: int, width: int) -> None:
-    """Names the first of the lines, from this one on, that has other things than so many numbers."""
+    """Names the first of the lines, from this one on, that has other things than ``width`` numbers."""
     for i, line in enumerate(lines[first:], start=first):
         try:
             values = [float(text) for text in line.split(",")]

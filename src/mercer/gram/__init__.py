@@ -21,7 +21,7 @@ from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
 
 if TYPE_CHECKING:
-    from mercer.gram.reduction import Reduction
+    from mercer.gram.reduction import StoredReduction
 
 #: The bytes that a matrix may take, packed samples and rows that are kept, unless another number is given.
 DEFAULT_BUDGET = 256 * 2**20
@@ -225,11 +225,11 @@ class Gram:
         """
         return self if order is None else Gram(self.kernel, self.samples.take(order), self.budget)
 
-    def reduction(self) -> Reduction:
+    def reduction(self) -> StoredReduction:
         """The squared distances, or whatever the kernel is a function of, stored once for kernels of all widths."""
-        from mercer.gram.reduction import Reduction
+        from mercer.gram.reduction import StoredReduction
 
-        return Reduction(self)
+        return StoredReduction(self)
 
     def held(self) -> Gram:
         """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""

@@ -15,15 +15,15 @@ from mercer import _native
 from mercer.kernels.base import Kernel
 from mercer.kernels.composition import Plan, composed, shared
 from mercer.kernels.native import BoundPairs, NativePairs
-from mercer.kernels.pairs import Pairs, Whole, chunks
+from mercer.kernels.pairs import Pairs, SquareMatrix, chunks
 
 if TYPE_CHECKING:
     from mercer.gram import Gram
 
-Pair = _native.Pair
+Reduction = _native.Reduction
 
 
-class Reduction:
+class StoredReduction:
     """The stored reduction of some samples with themselves, in float32; made by ``Gram.reduction()``.
 
     >>> from mercer.kernels import Gaussian, Linear
@@ -40,7 +40,7 @@ class Reduction:
         self.samples, self.budget = gram.samples, gram.budget
         own = reduced(gram.kernel, gram.pairs)[1]
         x = own.x.astype(np.float64)
-        self.pairs = NativePairs(x, x, own.pair, (), 0.0, own.scale)
+        self.pairs = NativePairs(x, x, own.reduction, (), 0.0, own.scale)
         self.matrix = np.empty(own.shape, dtype=np.float32)
         for rows in chunks(len(x), 8 * len(x)):
             self.matrix[rows] = self.pairs.block(rows, slice(0, len(x)))
@@ -53,8 +53,8 @@ class Reduction:
         plan, wanted = reduced(kernel, result.pairs)
         if kind(wanted) != kind(self.pairs) or wanted.x.astype(np.float64) != self.pairs.x:
             raise ValueError(
-                f"{kernel} is no function of what is stored, {self.pairs.pair.name} of these samples; store another "
-                "by the reduction() of its own Gram matrix"
+                f"{kernel} is no function of what is stored, {self.pairs.reduction.name} of these samples; store "
+                "another by the reduction() of its own Gram matrix"
             )
         result.pairs = ReducedPairs(result.pairs, plan, self)
         return result
@@ -73,14 +73,14 @@ def reduced(kernel: Kernel, pairs: Pairs) -> tuple[Plan, NativePairs]:
 
 def kind(part: NativePairs) -> Any:
     """What two reductions of equal samples must have in common to be the same."""
-    euclidean = part.reduction.movable and part.reduction.power == 2
-    return "euclidean" if euclidean else part.pair, None if part.scale is None else part.scale.tobytes()
+    euclidean = part.properties.movable and part.properties.power == 2
+    return "euclidean" if euclidean else part.reduction, None if part.scale is None else part.scale.tobytes()
 
 
 class ReducedPairs(BoundPairs):
     """The pairs of a kernel whose reduction is stored: solvers read that in float32, and all else is computed."""
 
-    def __init__(self, pairs: Pairs, plan: Plan, stored: Reduction) -> None:
+    def __init__(self, pairs: Pairs, plan: Plan, stored: StoredReduction) -> None:
         super().__init__(pairs.shape, pairs.dtype, pairs.same)
         self.pairs, self.plan, self.stored_reduction = pairs, plan, stored
 
@@ -91,15 +91,17 @@ class ReducedPairs(BoundPairs):
     def fits_single(self) -> bool:
         return self.pairs.fits_single()
 
-    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+    def matrices(
+        self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
+    ) -> _native.Matrices:
         exact = self.pairs.matrices(whole, order, packed, single=False)
         if not (single and self.fits_single()):
             return exact
         program = self.plan.program.ordered(order).native
         own = self.stored_reduction.pairs
         # What is stored was computed in float64 and rounded once, so it is as accurate as differences are.
-        pair = Pair.squared_direct if kind(own)[0] == "euclidean" else own.pair
-        bound = _native.bound_of(_native.Formula(pair, [], 0.0), own.largest(own.shift()), 0.0)
+        reduction = Reduction.squared_direct if kind(own)[0] == "euclidean" else own.reduction
+        bound = _native.bound_of(_native.Formula(reduction, [], 0.0), own.largest(own.shift()), 0.0)
         stored = _native.stored_matrices(self.stored_reduction.matrix, order, 0.0)
         size = self.shape[0] if order is None else len(order)
         return _native.compose_matrices([stored], program, size, _native.error_of(program, [bound]), exact)

@@ -51,7 +51,7 @@ class PairKernel(SequenceKernel):
     """A kernel whose value is found by a rule of the native core, one pair of sequences at a time."""
 
     def rule(self, letters: int) -> Any:
-        """The rule, for an alphabet of so many letters."""
+        """The rule, for an alphabet of ``letters`` letters."""
         raise NotImplementedError(f"{type(self).__name__} must give its rule")
 
     def strings(self, x: Sequences, like: Sequences) -> tuple[Any, int]:

@@ -165,7 +165,7 @@ class Kernel:
         return None
 
     def alike_in(self, columns: int) -> Kernel:
-        """A kernel that is PSD where this is on samples of so many columns, and of which more may be known."""
+        """A kernel that is PSD where this is on samples of ``columns`` columns, and of which more may be known."""
         if type(self).seen_by is not Kernel.seen_by:
             return self  # what the children see has columns of its own
         return self.rebuild(tuple(child.alike_in(columns) for child in self.children))

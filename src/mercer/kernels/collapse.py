@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from mercer import _native, costs
-from mercer._native import Pair
+from mercer._native import Reduction
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import chunks, segments
 from mercer.samples import Samples, SparseVectors, Vectors
@@ -48,11 +48,11 @@ def pays(samples: int, build: float, row: float, direct: float) -> bool:
     return costs.FORM + build + samples * row < samples * direct
 
 
-def direct_cost(pair: Pair, z: Vectors | SparseVectors, outputs: int) -> float:
+def direct_cost(reduction: Reduction, z: Vectors | SparseVectors, outputs: int) -> float:
     """What a row costs that is compared with every sample; sparse ones meet only the entries they share."""
     width = entries(z)
     met = width * width / max(z.width, 1) * 20 if width < z.width else width
-    each = min(met, z.width) * costs.PAIR[pair] * z.dtype.itemsize / 8
+    each = min(met, z.width) * costs.REDUCTION[reduction] * z.dtype.itemsize / 8
     return len(z) * (each + costs.PAIR_END + costs.PAIR_OUTPUT * outputs)
 
 
@@ -68,7 +68,7 @@ def weights(z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed |
     """For k(x, z) = x.z: the weights w = sum_i a_i z_i of every segment and output."""
     columns = len(starts) * V.shape[1]
     build, row = entries(z) * len(z) * V.shape[1] * costs.MULTIPLY, entries(z) * columns * costs.MULTIPLY
-    if z.width * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.dot, z, V.shape[1])):
+    if z.width * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Reduction.dot, z, V.shape[1])):
         return None
     return Weights(lambda x: x.array, 8 * int(entries(z)), z, V, starts)
 
@@ -80,7 +80,7 @@ def mapped(
     columns = len(starts) * V.shape[1]
     build = count * len(z) * (costs.FEATURE + costs.MULTIPLY * V.shape[1])
     row = count * (costs.FEATURE + costs.MULTIPLY * columns)
-    if count * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.dot, z, V.shape[1])):
+    if count * columns * 8 > MOST_BYTES or not pays(len(z), build, row, direct_cost(Reduction.dot, z, V.shape[1])):
         return None
     return Weights(phi, 8 * count, z, V, starts)
 
@@ -130,13 +130,13 @@ def knots(z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed | N
     row = entries(z) * (costs.LOOK_UP + costs.LOOK_UP_VALUE * outputs * len(starts))
     shape = len(starts), outputs
     size = stored * (12 + 8 * outputs + 4 * outputs * len(starts))  # four knots or more share a value and a slope
-    if size > MOST_BYTES or not pays(len(z), build, row, direct_cost(Pair.intersection, z, outputs)):
+    if size > MOST_BYTES or not pays(len(z), build, row, direct_cost(Reduction.intersection, z, outputs)):
         return None
     curves = _native.AdditiveFunction.intersection(z.rows(), V, starts)
     return Additive(curves, shape, shape) if curves.bytes <= MOST_BYTES else None
 
 
-def table(pair: Pair, z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed | None:
+def table(reduction: Reduction, z: Vectors | SparseVectors, V: Array, starts: Starts) -> Collapsed | None:
     """For the chi-square and Jensen-Shannon kernels: pieces between nodes t_m = t_0 (1 + h)^m, h = 1/256.
 
     |table(x) - f(x)| <= h^2/8 sum_i |a_i| k(x_i, x), and h^2/8 < 2e-6. For, as functions of t, both kernels k(t, z) of
@@ -159,24 +159,24 @@ def table(pair: Pair, z: Vectors | SparseVectors, V: Array, starts: Starts) -> C
     low, high = lowest / 2, 2 * float(values.max())
     count = int(np.log(high / low) / np.log1p(STEP)) + 2
     outputs, columns = V.shape[1], V.shape[1] * len(starts)
-    direct = direct_cost(pair, z, outputs)
+    direct = direct_cost(reduction, z, outputs)
     build = z.width * columns * count * costs.NODE + entries(z) * len(z) * outputs * costs.BIN + PROBES * direct
     row = entries(z) * (costs.LOOK_UP + costs.LOOK_UP_VALUE * columns)
     if z.width * count * columns * 16 > MOST_BYTES or not pays(len(z), build, row, direct):
         return None
     grid = low * np.exp(np.arange(count) * np.log1p(STEP))
-    nodes = _node_values(pair, grid, _shared_out(grid, z, V, starts))
+    nodes = _node_values(reduction, grid, _shared_out(grid, z, V, starts))
     curves = Additive(_native.AdditiveFunction.through(grid, nodes), (len(starts), outputs), (1, columns))
 
     def within(x: Vectors | SparseVectors) -> Array:
         out = curves(x)
         beyond = _beyond(x, low, high)
         if len(beyond):
-            out[beyond] = NativePairs(x.take(beyond), z, pair, ()).by_segment(V, starts)
+            out[beyond] = NativePairs(x.take(beyond), z, reduction, ()).by_segment(V, starts)
         return out
 
     some = z.take(np.unique(np.linspace(0, len(z) - 1, PROBES).astype(np.int64))).astype(np.float64)
-    known = NativePairs(some, z.astype(np.float64), pair, ()).by_segment(V, starts)
+    known = NativePairs(some, z.astype(np.float64), reduction, ()).by_segment(V, starts)
     return within if np.abs(curves(some) - known).max() <= LOSS * np.abs(known).max() else None
 
 
@@ -201,11 +201,11 @@ def _shared_out(grid: Array, z: Vectors | SparseVectors, V: Array, starts: Start
     return out.reshape(z.width, len(grid), -1)
 
 
-def _node_values(pair: Pair, grid: Array, shares: Array) -> Array:
+def _node_values(reduction: Reduction, grid: Array, shares: Array) -> Array:
     """sum_n k(t_m, t_n) share_n at every node m: k(t_m, t_n) = sqrt(t_m t_n) u(m - n), so a convolution with u."""
     count, root = len(grid), np.sqrt(grid)[:, None]
     ratio = np.exp(np.arange(count) * np.log1p(STEP))
-    u = NativePairs(Vectors(ratio[:, None]), Vectors(np.ones((1, 1))), pair, ()).dense() / np.sqrt(ratio)[:, None]
+    u = NativePairs(Vectors(ratio[:, None]), Vectors(np.ones((1, 1))), reduction, ()).dense() / np.sqrt(ratio)[:, None]
     length = next_fast_len(3 * count - 2, real=True)
     both = rfft(np.concatenate([u[:0:-1], u]), length, axis=0)
     for some in chunks(len(shares), 16 * shares[0].nbytes):

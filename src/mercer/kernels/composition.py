@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from mercer import _native
 from mercer.kernels.native import SINGLE_RANGE, BoundPairs, FeaturePairs, NativePairs, within
-from mercer.kernels.pairs import Pairs, Step, Whole, chunks, step
+from mercer.kernels.pairs import Pairs, SquareMatrix, Step, chunks, step
 from mercer.remembered import remembered
 from mercer.samples.base import Array
 
-Action, Op, Pair = _native.Action, _native.Op, _native.Pair
+Action, Op, Reduction = _native.Action, _native.Op, _native.Reduction
 Numbers = NDArray[np.float64]
 #: What is done; the number of a part or of borders; a constant; steps.
 Instruction = tuple[_native.Action, int, float, Sequence[Step]]
@@ -78,7 +78,7 @@ class Program:
 class PartOf:
     """The matrix of one part of a composition of a Gram matrix, for parts that Python fills."""
 
-    whole: Whole
+    whole: SquareMatrix
     number: int
 
     @property
@@ -159,7 +159,9 @@ class ComposedPairs(BoundPairs):
     def fits_single(self) -> bool:
         return self.program.fits_single() and bool(self.parts) and all(part.fits_single() for part in self.parts)
 
-    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+    def matrices(
+        self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
+    ) -> _native.Matrices:
         """A program over the matrices of the parts; in float32, too, where the errors of all of these have bounds.
 
         That one may take inner products from squared distances. The one in float64 keeps a reduction for each, as its
@@ -179,7 +181,7 @@ class ComposedPairs(BoundPairs):
     def _bound_to(
         self,
         plan: Plan,
-        whole: Whole,
+        whole: SquareMatrix,
         order: NDArray[np.int64] | None,
         packed: int,
         error: float,
@@ -286,7 +288,7 @@ def shared(pairs: ComposedPairs, *, products_too: bool, alone: bool = False) -> 
         push: list[Instruction] = [(Action.part, reductions[name], 0.0, [])]
         chosen = parts[reductions[name]]
         assert isinstance(chosen, NativePairs)
-        if part.pair == Pair.dot != chosen.pair:
+        if part.reduction == Reduction.dot != chosen.reduction:
             if name not in squares:
                 squares[name] = len(borders)
                 own = part.x.squares(None, part.scale)
@@ -303,8 +305,8 @@ def shared(pairs: ComposedPairs, *, products_too: bool, alone: bool = False) -> 
 
 def key(part: NativePairs, products_too: bool) -> Any:
     """What parts have in common that can share a reduction; they hold their samples, whose identities so are theirs."""
-    euclidean = _native.reduction(part.pair).power == 2 and _native.reduction(part.pair).movable
-    kind: Any = "euclidean" if euclidean or (products_too and part.pair == Pair.dot) else part.pair
+    euclidean = _native.properties_of(part.reduction).power == 2 and _native.properties_of(part.reduction).movable
+    kind: Any = "euclidean" if euclidean or (products_too and part.reduction == Reduction.dot) else part.reduction
     scale = None if part.scale is None else part.scale.tobytes()
     return id(part.x), id(part.z), scale, kind
 
@@ -315,7 +317,7 @@ def reduction_of(parts: Sequence[NativePairs]) -> NativePairs:
     A rate at which they may be wrong holds for one kernel alone; where several fall at different rates, or one at none,
     they are accurate relatively.
     """
-    distances = [part for part in parts if part.pair != Pair.dot]
+    distances = [part for part in parts if part.reduction != Reduction.dot]
     rates = {part.rate for part in distances}
-    first = next((part for part in parts if part.pair == Pair.squared_distance), (distances or parts)[0])
-    return NativePairs(first.x, first.z, first.pair, (), rates.pop() if len(rates) == 1 else 0.0, first.scale)
+    first = next((part for part in parts if part.reduction == Reduction.squared_distance), (distances or parts)[0])
+    return NativePairs(first.x, first.z, first.reduction, (), rates.pop() if len(rates) == 1 else 0.0, first.scale)

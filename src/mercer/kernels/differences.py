@@ -23,7 +23,7 @@ from mercer.kernels.base import FeaturesError
 from mercer.kernels.collapse import Collapsed
 from mercer.kernels.leaf import integer
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.strings import MOST_COLUMNS, Counts, Spectrum, StringPairs, WordKernel
+from mercer.kernels.strings import MOST_COLUMNS, Spectrum, StringPairs, WordCounts, WordKernel
 from mercer.samples import Samples, Sequences, as_sequences
 from mercer.samples.base import Array
 
@@ -39,7 +39,7 @@ class DifferenceKernel(WordKernel):
     """k(x, z) = sum over the words u of x and v of z, of one length, of weight(number of letters that differ)."""
 
     def weights(self, letters: int) -> list[int]:
-        """The weight of 0, 1, ... differing letters, for an alphabet of so many; zero beyond."""
+        """The weight of 0, 1, ... differing letters, for an alphabet of ``letters`` letters; zero beyond."""
         raise NotImplementedError(f"{type(self).__name__} must give its weights")
 
     def length(self) -> int:
@@ -210,7 +210,7 @@ class GappedKmer(DifferenceKernel):
     def possible(self, letters: int) -> int:
         return int(comb(self.l, self.k) * letters**self.k)
 
-    def listed(self, x: Sequences, like: Sequences) -> Counts:
+    def listed(self, x: Sequences, like: Sequences) -> WordCounts:
         code, letters = numbering(self.alphabet, like)
         if self.possible(letters) > MOST_NUMBERS:
             raise FeaturesError(
@@ -218,7 +218,7 @@ class GappedKmer(DifferenceKernel):
                 f"{self.possible(letters)}; take a smaller k, or an alphabet of fewer letters"
             )
         coded, owner = x.coded(code), np.repeat(np.arange(len(x)), x.lengths)
-        if len(coded) < self.l:  # with letters that nothing equals, as an array has so many places
+        if len(coded) < self.l:  # with letters that nothing equals, as the array must have l places
             coded, owner = np.full(self.l, -1), np.arange(self.l)
         words, of = sliding_window_view(coded, self.l), owner[: len(owner) - self.l + 1]
         whole = of == owner[self.l - 1 :]
@@ -243,7 +243,7 @@ class GappedKmer(DifferenceKernel):
         shape = len(x), max(1, self.possible(letters))
         found = sp.csr_array((np.ones(numbers.size, dtype=x.dtype), numbers, starts), shape=shape)
         found.sum_duplicates()
-        return Counts(found.indices, found.data, found.indptr, letters)
+        return WordCounts(found.indices, found.data, found.indptr, letters)
 
     def every_name(self, letters: list[str]) -> list[str]:
         return self.gapped(range(self.possible(len(letters))), letters)

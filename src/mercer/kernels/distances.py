@@ -19,10 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from mercer._native import Op, Pair
+from mercer._native import Op, Reduction
 from mercer.kernels.base import Kernel, Validity, instance
 from mercer.kernels.histograms import histograms
-from mercer.kernels.leaf import Unit, VectorKernel, distance_pair, positive, vectors
+from mercer.kernels.leaf import Unit, VectorKernel, distance_reduction, positive, vectors
 from mercer.kernels.pairs import Pairs, Step, UserPairs, step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array, check_names
@@ -67,7 +67,7 @@ class Distance:
         a = self.prepare(x)
         return a, a if x is z else self.prepare(z)
 
-    def reduction(self, width: int) -> Pair:
+    def reduction(self, width: int) -> Reduction:
         raise NotImplementedError(f"{type(self).__name__} must name its reduction")
 
     @property
@@ -81,7 +81,7 @@ class Distance:
         return None
 
     def alike_in(self, columns: int) -> Distance:
-        """A distance that is as good as this one on samples of so many columns, and of which more may be known."""
+        """A distance that is as good as this one on samples of ``columns`` columns, and of which more may be known."""
         return self
 
 
@@ -93,8 +93,8 @@ class L1(Distance):
     array([[0.1353]])
     """
 
-    def reduction(self, width: int) -> Pair:
-        return Pair.l1
+    def reduction(self, width: int) -> Reduction:
+        return Reduction.l1
 
     @property
     def order(self) -> int:
@@ -116,8 +116,8 @@ class L2(Distance):
     array([[0.6065]])
     """
 
-    def reduction(self, width: int) -> Pair:
-        return distance_pair(width)
+    def reduction(self, width: int) -> Reduction:
+        return distance_reduction(width)
 
     @property
     def psd_power(self) -> float:
@@ -132,8 +132,8 @@ class Linf(Distance):
     array([[0.1353]])
     """
 
-    def reduction(self, width: int) -> Pair:
-        return Pair.linf
+    def reduction(self, width: int) -> Reduction:
+        return Reduction.linf
 
     @property
     def order(self) -> int:
@@ -158,8 +158,8 @@ class Chi2Distance(Distance):
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         return histograms(x, self)
 
-    def reduction(self, width: int) -> Pair:
-        return Pair.chi2_distance
+    def reduction(self, width: int) -> Reduction:
+        return Reduction.chi2_distance
 
     @property
     def psd_power(self) -> float:
@@ -177,8 +177,8 @@ class HellingerDistance(Distance):
     def prepare(self, x: Samples) -> Vectors | SparseVectors:
         return histograms(x, self).map(np.sqrt)
 
-    def reduction(self, width: int) -> Pair:
-        return distance_pair(width)
+    def reduction(self, width: int) -> Reduction:
+        return distance_reduction(width)
 
     @property
     def psd_power(self) -> float:
@@ -233,8 +233,8 @@ class Mahalanobis(Distance):
             white = np.linalg.solve(L, centred)
         return Vectors(np.ascontiguousarray(np.asarray(white).T, dtype=x.dtype))
 
-    def reduction(self, width: int) -> Pair:
-        return distance_pair(width)
+    def reduction(self, width: int) -> Reduction:
+        return distance_reduction(width)
 
     @property
     def psd_power(self) -> float:
@@ -284,7 +284,7 @@ class _OfDistance(VectorKernel):
         both: tuple[Vectors | SparseVectors, Vectors | SparseVectors] = self.distance.prepare_both(x, z)
         return both
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
         exponent = self.power / self.distance.order
         raised = [] if exponent == 1 else [step(Op.power, exponent)]
         return self.distance.reduction(width), [*raised, *self.after()]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._native import Op, Pair
+from mercer._native import Op, Reduction
 from mercer.kernels.base import Validity
 from mercer.kernels.collapse import Collapsed, knots, table
 from mercer.kernels.columns import column_names
@@ -66,8 +66,8 @@ class Intersection(HistogramKernel):
         if self.levels is not None:
             object.__setattr__(self, "levels", integer("levels", self.levels, 1))
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.intersection, []
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.intersection, []
 
     def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
         return knots(z, V, starts)
@@ -100,11 +100,11 @@ class Chi2(HistogramKernel):
     array([[1.]])
     """
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.chi2, []
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.chi2, []
 
     def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
-        return table(Pair.chi2, z, V, starts)
+        return table(Reduction.chi2, z, V, starts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,11 +136,11 @@ class JensenShannon(HistogramKernel):
     array([[1.]])
     """
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.jensen_shannon, []
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.jensen_shannon, []
 
     def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
-        return table(Pair.jensen_shannon, z, V, starts)
+        return table(Reduction.jensen_shannon, z, V, starts)
 
 
 class Matching(VectorKernel):
@@ -169,8 +169,8 @@ class Matching(VectorKernel):
                     f"{self} compares labels, and whole numbers beyond 2**53 are not told apart as float64; "
                     "give such labels as text"
                 )
-        pair, steps = self.formula(a.width)
-        return NativePairs(a, b, pair, steps)
+        reduction, steps = self.formula(a.width)
+        return NativePairs(a, b, reduction, steps)
 
 
 def coded(x: Samples, z: Samples) -> tuple[Vectors | SparseVectors, Vectors | SparseVectors]:
@@ -247,8 +247,8 @@ class Categorical(Matching, Unit):
     def validity(self) -> Validity:
         return "psd"
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.equal, [step(Op.affine, 1 / width)]
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.equal, [step(Op.affine, 1 / width)]
 
     def diag_of(self, x: Samples) -> Array:
         return np.ones(len(x))
@@ -267,8 +267,8 @@ class Delta(Matching, Unit):
     def validity(self) -> Validity:
         return "psd"
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.equal, [step(Op.affine, 1.0, -width), step(Op.is_zero)]
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.equal, [step(Op.affine, 1.0, -width), step(Op.is_zero)]
 
     def diag_of(self, x: Samples) -> Array:
         return np.ones(len(x))

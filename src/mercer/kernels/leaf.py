@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._native import Pair
+from mercer._native import Reduction
 from mercer.kernels.base import Kernel
 from mercer.kernels.collapse import Collapsed, weights
 from mercer.kernels.native import NativePairs
@@ -26,7 +26,7 @@ class VectorKernel(Kernel):
         """The vectors as the formula wants them."""
         return vectors(x)
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
         """The reduction and the steps, for vectors of this width."""
         raise NotImplementedError(f"{type(self).__name__} must give its formula")
 
@@ -47,8 +47,8 @@ class VectorKernel(Kernel):
         check_names(x, z)
         a, b = self.prepare_both(x, z)
         self.check_widths(a, b)
-        pair, steps = self.formula(a.width)
-        return NativePairs(a, b, pair, steps, self.rate(a.width), self.scale(a.width))
+        reduction, steps = self.formula(a.width)
+        return NativePairs(a, b, reduction, steps, self.rate(a.width), self.scale(a.width))
 
     def check_widths(self, a: Vectors | SparseVectors, b: Vectors | SparseVectors) -> None:
         if a.width != b.width:
@@ -80,8 +80,8 @@ class VectorKernel(Kernel):
 class InnerProduct(VectorKernel):
     """A kernel that is the inner product of the prepared vectors."""
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, []
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.dot, []
 
     def collapsed(self, z: Vectors | SparseVectors, V: Array, starts: NDArray[np.int64]) -> Collapsed | None:
         return weights(z, V, starts)
@@ -102,9 +102,9 @@ def vectors(x: Samples) -> Vectors | SparseVectors:
     return Vectors(x.dense())
 
 
-def distance_pair(width: int) -> Pair:
+def distance_reduction(width: int) -> Reduction:
     """Up to 16 coordinates, differences cost no more than centred dot products and lose nothing."""
-    return Pair.squared_direct if width <= 16 else Pair.squared_distance
+    return Reduction.squared_direct if width <= 16 else Reduction.squared_distance
 
 
 def inverse_square(length: float) -> float:

@@ -175,7 +175,7 @@ def map_text(phi: Any) -> str:
 
 
 def map_names(phi: Any, x: Samples, width: int) -> list[str]:
-    """The names of the features that a map, or a user's function, gives samples; it gives so many.
+    """The names of the features that a map, or a user's function, gives samples: ``width`` of them.
 
     >>> from mercer.samples import as_samples
     >>> map_names(Squares(), as_samples([[1.0, 2.0]]), 2), map_names(np.tanh, as_samples([[1.0]]), 1)
@@ -202,7 +202,7 @@ def refuse_enormous(degree: int, columns: int, count: int) -> None:
 
 
 def choices_of(d: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Every choice of so many of d coordinates, one per row, and in how many orders each can be written."""
+    """Every choice of ``degree`` of d coordinates, one per row, and in how many orders each can be written."""
     count = comb(d + degree - 1, degree)
     refuse_enormous(degree, d, count)
     choices = np.array(list(combinations_with_replacement(range(d), degree)), dtype=np.int64).reshape(count, degree)
@@ -216,7 +216,7 @@ def choices_of(d: int, degree: int) -> tuple[NDArray[np.int64], NDArray[np.float
 
 
 def products(X: Array, degree: int) -> tuple[Array, NDArray[np.float64]]:
-    """The products of so many coordinates, one column for each choice, and in how many orders each can be written."""
+    """The products of ``degree`` coordinates, a column for each choice, and in how many orders each can be written."""
     choices, orders = choices_of(X.shape[1], degree)
     out = np.ones((len(X), len(choices)), dtype=X.dtype)
     for rows in chunks(len(X), len(choices) * X.itemsize):  # Ctrl-C is heard between them

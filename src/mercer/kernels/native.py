@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
-from mercer.kernels.pairs import Pairs, Rows, Step, Whole
+from mercer.kernels.pairs import Pairs, Rows, SquareMatrix, Step
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
-
-#: Nanoseconds of an entry that the core finds by going through two objects, roughly.
-ENTRY = 1000.0
 
 #: Numbers of a formula beyond this, or below its inverse, are not for float32.
 SINGLE_RANGE = 1e32
@@ -72,9 +69,11 @@ class BoundPairs(Pairs):
     def native(self, dtype: Any) -> Any:
         return self.bound if dtype == self.dtype else super().native(dtype)
 
-    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+    def matrices(
+        self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
+    ) -> _native.Matrices:
         """Entries in float64, computed as they are asked for."""
-        return _native.pairs_matrices(self.native(np.dtype(np.float64)), order, ENTRY)
+        return _native.pairs_matrices(self.native(np.dtype(np.float64)), order)
 
 
 class NativePairs(BoundPairs):
@@ -86,7 +85,7 @@ class NativePairs(BoundPairs):
         self,
         x: Vectors | SparseVectors,
         z: Vectors | SparseVectors,
-        pair: _native.Pair,
+        reduction: _native.Reduction,
         steps: Sequence[Step],
         rate: float = 0.0,
         scale: NDArray[np.float64] | None = None,
@@ -95,17 +94,17 @@ class NativePairs(BoundPairs):
         if dtype == np.float32 and not within(SINGLE_RANGE, steps, scale):
             dtype = np.dtype(np.float64)  # data and parameters so large, or so small, that only their products fit
         super().__init__((len(x), len(z)), dtype, x is z)
-        self.x, self.z, self.pair, self.steps, self.rate, self.scale = x, z, pair, tuple(steps), rate, scale
+        self.x, self.z, self.reduction, self.steps, self.rate, self.scale = x, z, reduction, tuple(steps), rate, scale
 
     def then(self, *steps: Step) -> NativePairs:
-        return NativePairs(self.x, self.z, self.pair, (*self.steps, *steps), self.rate, self.scale)
+        return NativePairs(self.x, self.z, self.reduction, (*self.steps, *steps), self.rate, self.scale)
 
     @property
     def bound(self) -> Any:
         if self._bound is None:  # packing the data waits until the first block is wanted
             x = self.x.astype(self.dtype)
             z = x if self.same else self.z.astype(self.dtype)
-            formula = _native.Formula(self.pair, self.steps, self.rate)
+            formula = _native.Formula(self.reduction, self.steps, self.rate)
             x_rows: Any = x.rows()
             z_rows: Any = x_rows if self.same else z.rows()  # of the same precision, which their types do not say
             self._bound = _native.bind(x_rows, z_rows, formula, self.shift(), self.scale)
@@ -116,7 +115,7 @@ class NativePairs(BoundPairs):
             return self.bound
         x = self.x.astype(dtype)
         return NativePairs(
-            x, x if self.same else self.z.astype(dtype), self.pair, self.steps, self.rate, self.scale
+            x, x if self.same else self.z.astype(dtype), self.reduction, self.steps, self.rate, self.scale
         ).bound
 
     def share(self, other: Pairs) -> None:
@@ -126,16 +125,16 @@ class NativePairs(BoundPairs):
 
     def shift(self) -> NDArray[np.float64] | None:
         """The point that squared distances are taken around, so that less of them cancels."""
-        return self.z.centre() if self.pair == _native.Pair.squared_distance and len(self.z) else None
+        return self.z.centre() if self.reduction == _native.Reduction.squared_distance and len(self.z) else None
 
     @property
-    def reduction(self) -> _native.Reduction:
+    def properties(self) -> _native.ReductionProperties:
         """What is known of the reduction."""
-        return _native.reduction(self.pair)
+        return _native.properties_of(self.reduction)
 
     def single_shift(self, shift: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """The same where blocks are computed in float32: samples in float64 lose less if they are moved first."""
-        rounded = self.reduction.movable and self.z.dtype == np.float64
+        rounded = self.properties.movable and self.z.dtype == np.float64
         return self.z.centre() if shift is None and rounded and len(self.z) else shift
 
     def radius(self, shift: NDArray[np.float64] | None) -> float:
@@ -148,21 +147,23 @@ class NativePairs(BoundPairs):
 
     def most(self) -> float:
         """How many times a Euclidean distance one of this reduction may be: |x|_1 <= sqrt(d) |x|_2."""
-        return float(np.sqrt(self.z.width)) if self.pair == _native.Pair.l1 else 1.0
+        return float(np.sqrt(self.z.width)) if self.reduction == _native.Reduction.l1 else 1.0
 
     def lost(self, shift: NDArray[np.float64] | None) -> float:
         """How far from a distance, at most, that of samples is which are rounded to float32 after such a move."""
-        if not self.reduction.movable or self.z.dtype == np.float32:
+        if not self.properties.movable or self.z.dtype == np.float32:
             return 0.0
         return float(np.finfo(np.float32).eps) * self.most() * self.radius(shift)
 
-    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+    def matrices(
+        self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
+    ) -> _native.Matrices:
         """In float32, too, where the error of that can be bounded."""
         shift, error, lost = self.shift(), np.inf, 0.0
         if single and self.fits_single() and np.isfinite(error := self.accuracy_at(shift, 0.0).error):
             shift = self.single_shift(shift)
             lost = self.accuracy_at(shift, self.lost(shift)).error - error
-        formula = _native.Formula(self.pair, self.steps, self.rate)
+        formula = _native.Formula(self.reduction, self.steps, self.rate)
         return _native.formula_matrices(self.x.rows(), formula, shift, self.scale, error, lost, packed, order)
 
     def fits_single(self) -> bool:
@@ -177,17 +178,17 @@ class NativePairs(BoundPairs):
 
     def accuracy_at(self, shift: NDArray[np.float64] | None, lost: float) -> _native.Bound:
         """A bound on the entries in float32 of samples moved there, if distances are off by ``lost``."""
-        formula = _native.Formula(self.pair, self.steps, self.rate)
+        formula = _native.Formula(self.reduction, self.steps, self.rate)
         return _native.bound_of(formula, self.largest(shift), lost)
 
     def largest(self, shift: NDArray[np.float64] | None) -> float:
         """A bound on the size of the reduction of samples moved there, before the steps; infinity if none is known."""
-        kind = self.reduction
+        kind = self.properties
         if kind.product:
             return float(self.z.squares(None, self.scale).max(initial=0.0))
         if kind.movable:
             return (2 * self.most() * self.radius(shift)) ** kind.power
-        if self.pair == _native.Pair.equal:
+        if self.reduction == _native.Reduction.equal:
             return float(self.z.width) if told_apart(self.z) else np.inf
         return (2 if kind.distance else 1) * float(self.z.totals().max(initial=0.0))  # of histograms
 
@@ -208,7 +209,7 @@ class FeaturePairs(NativePairs):
     z: SparseVectors
 
     def __init__(self, x: SparseVectors, z: SparseVectors) -> None:
-        super().__init__(x, z, _native.Pair.dot, [])
+        super().__init__(x, z, _native.Reduction.dot, [])
 
     def then(self, *steps: Step) -> NativePairs:
         (op, a, b, _), *more = steps

@@ -54,11 +54,11 @@ def part(rows: Rows, within: slice) -> Rows:
     return rows[within]
 
 
-class Whole(Protocol):
+class SquareMatrix(Protocol):
     """The matrix of a set of samples with itself, of which parts can be bound anew: a Gram matrix."""
 
     @property
-    def exact(self) -> Whole:
+    def exact(self) -> SquareMatrix:
         """The same matrix in float64."""
 
     def __len__(self) -> int: ...
@@ -73,7 +73,7 @@ class Whole(Protocol):
 class Reordered:
     """A matrix whose samples stand in another order, as the core asks for parts of it."""
 
-    whole: Whole
+    whole: SquareMatrix
     order: NDArray[np.int64]
 
     def between(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
@@ -197,7 +197,9 @@ class Pairs(ABC):
         """Takes over what another, bound to the same columns, has prepared of them, if anything."""
         return
 
-    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+    def matrices(
+        self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
+    ) -> _native.Matrices:
         """The matrix ``whole``, which these are the pairs of, for the solvers of the core: its samples in this order.
 
         At most ``packed`` bytes of packed samples are kept. With ``single`` in float32, too, where that has a bounded
@@ -230,7 +232,9 @@ class StoredPairs(Pairs):
             return self.matrix[rows][:, columns].copy()
         return self.matrix[rows].take(self.columns[columns], axis=1)
 
-    def matrices(self, whole: Whole, order: NDArray[np.int64] | None, packed: int, *, single: bool) -> _native.Matrices:
+    def matrices(
+        self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
+    ) -> _native.Matrices:
         """Read where it lies; in float32, too, if that is how it is given."""
         largest = 0.0 if single and self.dtype == np.float32 else np.inf
         return _native.stored_matrices(self.matrix if self.whole else self.matrix[:, self.columns], order, largest)

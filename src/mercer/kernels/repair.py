@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._native import Pair
+from mercer._native import Reduction
 from mercer.kernels.algebra import OfOne
 from mercer.kernels.base import Kernel, Validity, instance
 from mercer.kernels.histograms import Delta
@@ -98,7 +98,7 @@ class Repaired(OfOne):
 
     def bind(self, x: Samples, z: Samples) -> Pairs:
         a = Vectors(self.features_of(x))
-        return NativePairs(a, a if x is z else Vectors(self.features_of(z)), Pair.dot, [])
+        return NativePairs(a, a if x is z else Vectors(self.features_of(z)), Reduction.dot, [])
 
     def diag_of(self, x: Samples) -> Array:
         return Vectors(self.features_of(x)).squares()

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
-from mercer._native import Op, Pair
+from mercer._native import Op, Reduction
 from mercer.kernels.base import Kernel, Validity, number
-from mercer.kernels.leaf import Unit, distance_pair, inverse_square, positive, vectors
+from mercer.kernels.leaf import Unit, distance_reduction, inverse_square, positive, vectors
 from mercer.kernels.native import NativePairs
 from mercer.kernels.pairs import FunctionPairs, Pairs, Step, step
 from mercer.kernels.vectors import resolved_gamma
@@ -87,9 +87,9 @@ class Gaussian(Unit):
         assert self.gamma is not None
         return float(self.gamma)
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        pair = Pair.squared_distance if isinstance(self.sigma, tuple) else distance_pair(width)
-        return pair, [step(Op.exp, -self.exponent())]
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        reduction = Reduction.squared_distance if isinstance(self.sigma, tuple) else distance_reduction(width)
+        return reduction, [step(Op.exp, -self.exponent())]
 
     def rate(self, width: int) -> float:
         return self.exponent()
@@ -113,7 +113,7 @@ def median_distance(x: Vectors | SparseVectors) -> float:
     """The median Euclidean distance between distinct samples, from at most MEDIAN_SAMPLES of them."""
     if len(x) > MEDIAN_SAMPLES:
         x = x.take(np.linspace(0, len(x) - 1, MEDIAN_SAMPLES).astype(np.int64))
-    squared = NativePairs(x, x, distance_pair(x.width), []).dense()
+    squared = NativePairs(x, x, distance_reduction(x.width), []).dense()
     apart = squared[np.triu_indices(len(x), 1)]
     apart = apart[apart > 0]
     if not len(apart):
@@ -146,8 +146,8 @@ class Laplacian(Unit):
     def resolve_own(self, x: Samples) -> Kernel:
         return Laplacian(resolved_gamma(self.gamma, vectors(x))) if isinstance(self.gamma, str) else self
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.l1, [step(Op.exp, -float(self.gamma))]
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.l1, [step(Op.exp, -float(self.gamma))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,17 +172,17 @@ class Matern(Unit):
     def validity(self) -> Validity:
         return "psd"
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        pair = distance_pair(width)
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        reduction = distance_reduction(width)
         if self.nu == 0.5:
-            return pair, [step(Op.power, 0.5), step(Op.exp, -1 / self.length)]
+            return reduction, [step(Op.power, 0.5), step(Op.exp, -1 / self.length)]
         if self.nu == 1.5:
-            return pair, [step(Op.matern32, np.sqrt(3) / self.length)]
+            return reduction, [step(Op.matern32, np.sqrt(3) / self.length)]
         if self.nu == 2.5:
-            return pair, [step(Op.matern52, np.sqrt(5) / self.length)]
+            return reduction, [step(Op.matern52, np.sqrt(5) / self.length)]
         if self.nu == np.inf:
-            return pair, [step(Op.exp, -0.5 * inverse_square(self.length))]
-        return pair, [step(Op.power, 0.5), step(Op.affine, np.sqrt(2 * self.nu) / self.length)]
+            return reduction, [step(Op.exp, -0.5 * inverse_square(self.length))]
+        return reduction, [step(Op.power, 0.5), step(Op.affine, np.sqrt(2 * self.nu) / self.length)]
 
     def rate(self, width: int) -> float:
         return 0.5 * inverse_square(self.length) if self.nu == np.inf else 0.0
@@ -235,6 +235,6 @@ class RationalQuadratic(Unit):
     def validity(self) -> Validity:
         return "psd"
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
         spread = 0.5 / (self.alpha * self.length * self.length)
-        return distance_pair(width), [step(Op.decay, self.alpha, spread)]
+        return distance_reduction(width), [step(Op.decay, self.alpha, spread)]

@@ -31,7 +31,7 @@ from mercer.remembered import remembered
 from mercer.samples import Samples, Sequences, SparseVectors, as_sequences
 from mercer.samples.base import Array
 
-#: Explicit features have at most so many columns.
+#: The most columns of explicit features: their numbers are 32-bit integers.
 MOST_COLUMNS = 2**31 - 1
 
 
@@ -98,7 +98,7 @@ class StringPairs(BoundPairs):
 
 
 @dataclass(frozen=True)
-class Counts:
+class WordCounts:
     """How often each sequence has which words, in compressed rows; 16 bytes per distinct word of a sequence."""
 
     keys: NDArray[Any]
@@ -145,22 +145,22 @@ class WordKernel(SequenceKernel, Numbering):
                 f'reverse_complement=True needs alphabet="dna" or "rna", whose letters pair, not {self.alphabet!r}'
             )
 
-    def counts(self, x: Sequences, like: Sequences, strangers: bool = False) -> Counts:
+    def counts(self, x: Sequences, like: Sequences, strangers: bool = False) -> WordCounts:
         """The counts of x; without an alphabet, letters are numbered as in ``like``.
 
         Words with other letters are left out or, with ``strangers``, kept: these are then one letter more.
         """
         key = self, like.letters if self.alphabet is None else None, strangers
 
-        def find() -> Counts:
+        def find() -> WordCounts:
             code, letters = numbering(self.alphabet, like)
             coded = x.coded(code, letters if strangers else -1)
             letters += strangers
             strings = _native.Strings(coded, x.offsets, max(letters, 1))
             keys, values, indptr = _native.count_words(strings, *self.words())
-            return Counts(keys, self.weighed(values), indptr, letters)
+            return WordCounts(keys, self.weighed(values), indptr, letters)
 
-        found: Counts = x.once(key, find)
+        found: WordCounts = x.once(key, find)
         return found
 
     def words_of(self, z: Sequences) -> tuple[_native.Vocabulary, SparseVectors]:
@@ -194,12 +194,12 @@ class WordKernel(SequenceKernel, Numbering):
 
     # -- explicit features ------------------------------------------------------------------------------------
 
-    def listed(self, x: Sequences, like: Sequences) -> Counts:
+    def listed(self, x: Sequences, like: Sequences) -> WordCounts:
         """How often each sequence has which feature, by numbers below ``possible``; letters are those of ``like``."""
         return self.counts(x, like)
 
     def possible(self, letters: int) -> int:
-        """The number of features there may be over so many letters."""
+        """The number of features there may be over an alphabet of ``letters`` letters."""
         shortest, longest, _, _ = self.words()
         return int(sum(letters**k for k in range(shortest, longest + 1)))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._native import Op, Pair
+from mercer._native import Op, Reduction
 from mercer.kernels.base import Kernel, Validity, instance, number
 from mercer.kernels.collapse import Collapsed, mapped
 from mercer.kernels.columns import column_names
@@ -76,8 +76,8 @@ class Polynomial(VectorKernel):
             return "psd"
         return "indefinite"
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, [step(Op.affine, self.gamma, self.c), step(Op.integer, self.degree)]
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.dot, [step(Op.affine, self.gamma, self.c), step(Op.integer, self.degree)]
 
     def diag_of(self, x: Samples) -> Array:
         return np.asarray((self.gamma * vectors(x).squares() + self.c) ** self.degree)
@@ -119,8 +119,8 @@ class PowerSeries(VectorKernel):
     def validity(self) -> Validity:
         return "psd" if min(self.coefficients) >= 0 else "indefinite"
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, [step(Op.series, c=self.coefficients)]
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.dot, [step(Op.series, c=self.coefficients)]
 
     def diag_of(self, x: Samples) -> Array:
         return np.asarray(np.polynomial.polynomial.polyval(vectors(x).squares(), self.coefficients))
@@ -201,8 +201,8 @@ class Sigmoid(VectorKernel):
     def resolve_own(self, x: Samples) -> Kernel:
         return Sigmoid(resolved_gamma(self.gamma, vectors(x)), self.c) if isinstance(self.gamma, str) else self
 
-    def formula(self, width: int) -> tuple[Pair, list[Step]]:
-        return Pair.dot, [step(Op.affine, float(self.gamma), self.c), step(Op.tanh)]
+    def formula(self, width: int) -> tuple[Reduction, list[Step]]:
+        return Reduction.dot, [step(Op.affine, float(self.gamma), self.c), step(Op.tanh)]
 
     def diag_of(self, x: Samples) -> Array:
         return np.asarray(np.tanh(float(self.gamma) * vectors(x).squares() + self.c))

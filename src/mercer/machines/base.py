@@ -32,7 +32,7 @@ from mercer.solvers.convexity import first_refuted
 
 #: The numbers that our door takes as they are.
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-#: A machine whose optimum is not proven is judged on so many of its samples.
+#: A machine whose optimum is not proven is judged on at most this number of its samples.
 JUDGED = 500
 #: Parameters of these types are what they are for ever.
 PLAIN = {bool, int, float, str, type(None)}

@@ -68,7 +68,7 @@ class BasisFit(Fit):
     intercept: Any
     certificate: Certificate | tuple[Certificate, ...]
     n_iter: int
-    #: See ``mercer.solvers.least_squares.Design``; ``kept`` are the rows of positive weight, of so many in all.
+    #: See ``mercer.solvers.least_squares.Design``; ``kept`` are the positions of positive weight among all ``rows``.
     matrix: Vector | None = None
     root: Vector | None = None
     centre: Vector | None = None

@@ -18,7 +18,7 @@ from mercer.problem import Problem, Vector, hinge, nu_hinge
 from mercer.samples.base import Array
 from mercer.solvers import Solution
 
-#: A margin of so many violations cannot be told from none.
+#: A margin of less than this many violations cannot be told from none.
 UNCERTAIN = 2
 EPS = float(np.finfo(np.float64).eps)
 

@@ -18,10 +18,10 @@ from mercer.expansion import Expansion
 from mercer.kernels.pairs import chunks
 from mercer.machines.base import precise
 from mercer.machines.decompose import (
-    Decomposition,
     DecompositionFit,
     PosedDecomposition,
-    Watch,
+    SpectralMachine,
+    SpectralStages,
     divided,
     without_negative,
 )
@@ -70,7 +70,7 @@ class ComponentsFit(DecompositionFit):
         return None if self.inverse is None else self.coordinates
 
 
-class KernelPCA(Decomposition):
+class KernelPCA(SpectralMachine):
     """Principal components in the kernel's space: the directions along which phi(x) varies most.
 
     With the centred matrix HKH = V diag(l) V', H = I - 11'/n, component j of x is
@@ -145,7 +145,7 @@ class KernelPCA(Decomposition):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Decomposition._parameter_constraints,
+        **SpectralMachine._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "fit_inverse_transform": ["boolean"],
         "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
@@ -216,7 +216,7 @@ class KernelPCA(Decomposition):
         given = posed.samples
         return replace(posed, samples=given.symmetric_part()) if isinstance(given, Similarities) else posed
 
-    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: Watch) -> ComponentsFit:
+    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: SpectralStages) -> ComponentsFit:
         samples = posed.samples
         if self.fit_inverse_transform:
             _refuse_objects(samples)

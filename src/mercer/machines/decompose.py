@@ -42,7 +42,7 @@ from mercer.threads import limited
 TOLERANCE = 1e-6
 
 
-class Watch(Stages):
+class SpectralStages(Stages):
     """Tells every pass over the matrix, or every stage where it is decomposed as a whole."""
 
     def __call__(self, step: EigenProgress) -> bool:
@@ -87,7 +87,7 @@ class DecompositionFit(Fit):
         return int(self.expansion.coefficients.shape[1])
 
 
-class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
+class SpectralMachine(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):  # type: ignore[misc]
     """What KernelPCA and KernelSVD share: parameters, data and the choice of a solver."""
 
     _takes_less = "Few components (n_components=20) of many samples need no matrix; fewer samples take less, too"
@@ -135,7 +135,7 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         posed = self._pose(X)
         samples = posed.samples
         with limited(self.n_jobs):
-            fit = self._decomposed(posed, Z, Watch(self, context))
+            fit = self._decomposed(posed, Z, SpectralStages(self, context))
         if fit.certificate.convex is False:
             warn_indefinite(
                 fit.kernel,
@@ -147,7 +147,7 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return samples
 
-    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: Watch) -> DecompositionFit:
+    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: SpectralStages) -> DecompositionFit:
         """The components."""
         raise NotImplementedError
 
@@ -175,7 +175,9 @@ class Decomposition(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Trans
                 ConvergenceWarning,
             )
 
-    def _eigenpairs(self, operator: Operator, count: int, progress: Watch, project: Map = unchanged) -> Eigenpairs:
+    def _eigenpairs(
+        self, operator: Operator, count: int, progress: SpectralStages, project: Map = unchanged
+    ) -> Eigenpairs:
         """The largest eigenpairs of a matrix, which sees of vectors what ``project`` leaves."""
         if self._dense(len(operator), count):
             return dense_eigenpairs(operator, count, progress.begin)

@@ -42,7 +42,7 @@ class PosedDescent:
     features: InputFeatures
     space: Any
     problem: LeastSquares
-    solver: lms.LMS
+    solver: lms.GradientDescent
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,7 +170,7 @@ class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, K
         used = np.flatnonzero(weight)
         kernel = kernel.resolve(samples if len(used) == len(samples) else samples.take(used))
         problem = LeastSquares(y.reshape(len(y), -1), weight, float(self.alpha), held)
-        solver = lms.LMS(
+        solver = lms.GradientDescent(
             step=None if self.step == "auto" else float(self.step),
             batch=None if self.batch_size is None or self.batch_size >= len(used) else int(self.batch_size),
             max_iter=self.max_iter,

@@ -58,7 +58,7 @@ class KernelLogistic(LabelledMachine):
     warm_start : bool, default=False
         Whether to begin with the coefficients of the last fit, if that was to as many samples.
     max_basis : int, default=None
-        At most so many samples, chosen greedily, span the functions (an import vector machine); all if None. Their
+        The most samples, chosen greedily, that span the functions (an import vector machine); all if None. Their
         rows of the kernel matrix are kept in memory, and a fit from a warm start chooses anew.
 
     Attributes
@@ -101,7 +101,7 @@ class KernelLogistic(LabelledMachine):
     _keeps: ClassVar[type[SupportFit]] = LogisticFit
     basis_gap_ = view()
 
-    _takes_less = "max_basis=500 takes the rows of so many samples only; fewer samples take less, too"
+    _takes_less = "max_basis=500 takes the rows of 500 samples only; fewer samples take less, too"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: allowed

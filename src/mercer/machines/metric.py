@@ -37,7 +37,7 @@ from mercer.solvers.lapack import factorize, inverse_by
 #: The penalty alpha and the scale of the metric, on a logarithmic scale, stay within these.
 PENALTIES = (np.log(1e-4), np.log(10.0))
 SCALES = (-3.0, 3.0)
-#: The best scale and penalty of the isotropic metric, from where all others start, are those of so many samples.
+#: The most samples on which the best scale and penalty of the isotropic metric, where all others start, are found.
 FIRST = 150
 #: How many standard errors a learnt metric must be better by.
 SURE = 1.0
@@ -105,7 +105,7 @@ class MahalanobisLearner(
     steps : int, default=16
         Steps of L-BFGS.
     max_samples : int, default=400
-        Of more samples, so many are chosen at random for each metric; a step costs their number cubed.
+        Of more samples, ``max_samples`` are chosen at random for each metric; a step costs their number cubed.
     cv : int, default=3
         Parts of the data.
     worth : float, default=0.1

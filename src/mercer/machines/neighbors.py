@@ -29,9 +29,9 @@ from mercer.samples.door import in_memory
 from mercer.solvers.convexity import by_construction, of_some_rows
 from mercer.threads import limited
 
-#: Of so many samples the squared distances to all are looked at, where the kernel may not be one.
+#: The number of samples whose squared distances to all others are looked at, where the kernel may not be one.
 PROBED = 20
-#: Queries are answered so many at a time.
+#: Queries that are answered at a time.
 QUERIES = 4096
 
 
@@ -147,7 +147,7 @@ class KernelNeighbors(KernelMachine):
             distances, index = self._found(fit, x, k + own, return_distance)
         if own:
             others = index != np.arange(len(x))[:, None]
-            others[others.all(axis=1), -1] = False  # it has so many equals before it that it was not found itself
+            others[others.all(axis=1), -1] = False  # at least k equals come before it, so that it was not found itself
             index = index[others].reshape(len(x), k)
             distances = distances[others].reshape(len(x), k) if return_distance else distances
         return (distances, index) if return_distance else index

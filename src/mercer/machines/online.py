@@ -29,16 +29,16 @@ from mercer.solvers.smo import SolverInterrupted
 
 
 @dataclass(frozen=True, eq=False)
-class PosedLesson:
+class PosedPasses:
     """What is to be learned; ``learn`` makes one pass over rows in an order, and returns the mistakes of each output.
 
-    ``learner`` changes as it learns. ``samples`` are those of the lesson.
+    ``learner`` changes as it learns. ``samples`` are what the examples are labels of.
     """
 
     features: InputFeatures
     classes: Array
     samples: Any
-    lesson: Classification
+    examples: Classification
     learner: Any
     learn: Callable[[Positions], Positions]
     gram: Gram | None = None
@@ -70,11 +70,11 @@ class OnlineClassifier(Fitted, ClassifierMixin, CallbackSupportMixin):  # type: 
 
     mistakes_, n_iter_, classes_, radius_ = view(), view(), view(), view()
 
-    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedLesson:
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedPasses:
         """What is to be learned, and what learns it."""
         raise NotImplementedError
 
-    def _keep(self, posed: PosedLesson, mistakes: list[int]) -> OnlineFit:
+    def _keep(self, posed: PosedPasses, mistakes: list[int]) -> OnlineFit:
         """What has been learned."""
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class OnlineClassifier(Fitted, ClassifierMixin, CallbackSupportMixin):  # type: 
         """What has been learned after one pass over more data, by whom the last parts have taught, if any have."""
         raise NotImplementedError
 
-    def _warn(self, posed: PosedLesson, fit: Any) -> None:
+    def _warn(self, posed: PosedPasses, fit: Any) -> None:
         """Whatever is to be said of the kernel."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -126,10 +126,10 @@ class OnlineClassifier(Fitted, ClassifierMixin, CallbackSupportMixin):  # type: 
         self._fit = fit
         return self
 
-    def _epochs(self, posed: PosedLesson, mistakes: list[int], context: Any) -> None:
+    def _epochs(self, posed: PosedPasses, mistakes: list[int], context: Any) -> None:
         """Pass after pass, until one is without mistakes."""
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        rows = len(posed.lesson.label)
+        rows = len(posed.examples.label)
         for _ in range(self.max_iter):
             order = random.permutation(rows) if self.shuffle else np.arange(rows)
             mistakes.append(int(posed.learn(order.astype(np.int64)).sum()))

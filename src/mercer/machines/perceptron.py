@@ -16,7 +16,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, warn_indefinite, warn_of_zeros
 from mercer.machines.fit import InputFeatures, view
-from mercer.machines.online import OnlineClassifier, OnlineFit, PosedLesson, codes_of, more_than_one
+from mercer.machines.online import OnlineClassifier, OnlineFit, PosedPasses, codes_of, more_than_one
 from mercer.machines.targets import weights_at_least_zero
 from mercer.machines.training import vectors
 from mercer.problem import Vector
@@ -109,22 +109,22 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
 
     coef_, intercept_, expansion_ = view(), view(), view()
 
-    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedLesson:
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedPasses:
         features = InputFeatures(self)
         x = self._vectors(X, features)
         classes, codes = codes_of(y, len(x))
         weight = weights_at_least_zero(sample_weight, codes)
         more_than_one(np.unique(codes[weight > 0]))
-        lesson = Classification(codes, weight, len(classes), largest(x.squares()[weight > 0]))
-        learner = PrimalLearner(lesson.outputs, x.width)
-        return PosedLesson(features, classes, x, lesson, learner, lambda order: learner.learn(x, lesson, order))
+        examples = Classification(codes, weight, len(classes), largest(x.squares()[weight > 0]))
+        learner = PrimalLearner(examples.outputs, x.width)
+        return PosedPasses(features, classes, x, examples, learner, lambda order: learner.learn(x, examples, order))
 
-    def _keep(self, posed: PosedLesson, mistakes: Any) -> PerceptronFit:
+    def _keep(self, posed: PosedPasses, mistakes: Any) -> PerceptronFit:
         return PerceptronFit(
             **posed.features.found(),
             classes=posed.classes,
             mistakes=np.array(mistakes, dtype=np.int64),
-            radius=float(np.sqrt(posed.lesson.radius)),
+            radius=float(np.sqrt(posed.examples.radius)),
             coef=posed.learner.weights[:, :-1].copy(),
             intercept=posed.learner.weights[:, -1].copy(),
         )
@@ -135,12 +135,12 @@ class Perceptron(OnlineClassifier, BaseEstimator):  # type: ignore[misc]
         _, codes = codes_of(y, len(x), classes)
         weight = weights_at_least_zero(sample_weight, codes)
         radius = max(largest(x.squares()[weight > 0]), 0.0 if last is None else last.radius**2)
-        lesson = Classification(codes, weight, len(classes), radius)
-        learner = PrimalLearner(lesson.outputs, x.width)
+        examples = Classification(codes, weight, len(classes), radius)
+        learner = PrimalLearner(examples.outputs, x.width)
         if last is not None:
             learner.weights = np.column_stack([last.coef, last.intercept])
-        mistakes = int(learner.learn(x, lesson, np.arange(len(x))).sum())
-        posed = PosedLesson(features, classes, x, lesson, learner, lambda order: learner.learn(x, lesson, order))
+        mistakes = int(learner.learn(x, examples, np.arange(len(x))).sum())
+        posed = PosedPasses(features, classes, x, examples, learner, lambda order: learner.learn(x, examples, order))
         return self._keep(posed, np.append([] if last is None else last.mistakes, mistakes))
 
     def _vectors(self, X: Any, features: InputFeatures) -> Any:
@@ -284,7 +284,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
 
     expansion_, support_, n_support_, n_samples_seen_ = view(), view(), view(), view()
 
-    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedLesson:
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> PosedPasses:
         X, features = self._admitted(X)
         kernel = self._chosen_kernel(features.count)
         samples = kernel.samples(X)
@@ -294,25 +294,25 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         kept = np.flatnonzero(weight)
         kernel = kernel.resolve(samples if len(kept) == len(samples) else samples.take(kept))
         gram = kernel.gram(samples)
-        lesson = Classification(codes, weight, len(classes), largest(gram.diag()[weight > 0]))
-        learner = self._nothing_learnt(len(samples), lesson.outputs)
+        examples = Classification(codes, weight, len(classes), largest(gram.diag()[weight > 0]))
+        learner = self._nothing_learnt(len(samples), examples.outputs)
         held = gram.held() if self.max_iter > 1 else gram
-        return PosedLesson(
-            features, classes, samples, lesson, learner, lambda order: learner.learn(held, lesson, order), gram
+        return PosedPasses(
+            features, classes, samples, examples, learner, lambda order: learner.learn(held, examples, order), gram
         )
 
-    def _keep(self, posed: PosedLesson, mistakes: list[int]) -> KernelPerceptronFit:
+    def _keep(self, posed: PosedPasses, mistakes: list[int]) -> KernelPerceptronFit:
         assert posed.gram is not None
         n = len(posed.samples)
         return KernelPerceptronFit(
             **posed.features.found(),
-            **self._learned(posed.gram.kernel, posed.samples, np.arange(n), posed.learner, posed.lesson),
+            **self._learned(posed.gram.kernel, posed.samples, np.arange(n), posed.learner, posed.examples),
             classes=posed.classes,
             mistakes=np.array(mistakes, dtype=np.int64),
             n_samples_seen=n,
         )
 
-    def _warn(self, posed: PosedLesson, fit: KernelPerceptronFit) -> None:
+    def _warn(self, posed: PosedPasses, fit: KernelPerceptronFit) -> None:
         assert posed.gram is not None
         warn_of_zeros(fit.kernel, posed.gram.diag(), posed.samples)
         warn_of_no_kernel(fit)
@@ -364,21 +364,21 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
         gram = fit.kernel.gram(pool, budget=0)
         radius = max(largest(gram.diag()[known:][weight > 0]), fit.radius**2)
         labels = np.concatenate([fit.support_codes, codes])
-        lesson = Classification(labels, np.concatenate([np.zeros(known), weight]), len(fit.classes), radius)
+        examples = Classification(labels, np.concatenate([np.zeros(known), weight]), len(fit.classes), radius)
         places = np.concatenate([fit.support, fit.n_samples_seen + np.arange(len(samples))])
         learner = fit.learner.widened(len(samples))
-        mistakes = int(learner.learn(gram, lesson, np.arange(known, len(pool))).sum())
-        found = self._learned(fit.kernel, pool, places, learner, lesson)
+        mistakes = int(learner.learn(gram, examples, np.arange(known, len(pool))).sum())
+        found = self._learned(fit.kernel, pool, places, learner, examples)
         fit = replace(fit, n_samples_seen=fit.n_samples_seen + len(samples), **found)
         if len(fit.expansion) <= len(samples):  # then it costs less than what was computed anyway
             warn_of_no_kernel(fit)
         return fit, mistakes
 
     def _learned(
-        self, kernel: Kernel, pool: Samples, places: Positions, learner: DualLearner, lesson: Classification
+        self, kernel: Kernel, pool: Samples, places: Positions, learner: DualLearner, examples: Classification
     ) -> dict[str, Any]:
         """The fields of a fit that hold what a learner has learned; the pool has these places in the data."""
-        kept, own = learner.kept(), lesson.label[learner.support]
+        kept, own = learner.kept(), examples.label[learner.support]
         return dict(
             kernel=kernel,
             # the zero function, too, has samples
@@ -392,7 +392,7 @@ class KernelPerceptron(OnlineClassifier, KernelMachine):
             clock=kept.clock,
             budget=kept.budget,
             averaged=bool(self.averaged),
-            radius=float(np.sqrt(lesson.radius)),
+            radius=float(np.sqrt(examples.radius)),
         )
 
     def _decided(self, fit: KernelPerceptronFit, X: Any) -> Array:

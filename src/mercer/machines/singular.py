@@ -12,10 +12,10 @@ from sklearn.utils.extmath import svd_flip
 from mercer import costs
 from mercer.expansion import Expansion
 from mercer.machines.decompose import (
-    Decomposition,
     DecompositionFit,
     PosedDecomposition,
-    Watch,
+    SpectralMachine,
+    SpectralStages,
     certified,
     divided,
     without_negative,
@@ -59,7 +59,7 @@ class SingularFit(DecompositionFit):
         return Expansion(self.kernel, self.samples, factor, np.zeros(len(self.singular_values)))
 
 
-class KernelSVD(Decomposition):
+class KernelSVD(SpectralMachine):
     """Singular vectors of a matrix of kernel values, k(X, Z) = U diag(s) V', without centring; Z = X unless given.
 
     The features L(x) = k(x, Z) V s^(-1/2) of x, and R(z) = V s^(1/2) of the samples of Z, give the best approximation
@@ -144,7 +144,7 @@ class KernelSVD(Decomposition):
 
     singular_values_, left_, right_ = view(), view(), view()
 
-    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: Watch) -> SingularFit:
+    def _decomposed(self, posed: PosedDecomposition, Z: Any, progress: SpectralStages) -> SingularFit:
         others = posed.samples if Z is None else posed.kernel.samples(Z)
         count = self._count(min(len(posed.samples), len(others)))
         find = self._square if Z is None else self._rectangular
@@ -163,7 +163,7 @@ class KernelSVD(Decomposition):
             X_given=as_kept(posed.X, known, whole=Z is None),
         )
 
-    def _square(self, posed: PosedDecomposition, others: Samples, count: int, progress: Watch) -> Singular:
+    def _square(self, posed: PosedDecomposition, others: Samples, count: int, progress: SpectralStages) -> Singular:
         gram = self._gram(posed)
         pairs = self._eigenpairs(multiplied(gram), count, progress)
         V, _ = svd_flip(u=pairs.vectors, v=None)
@@ -171,7 +171,9 @@ class KernelSVD(Decomposition):
         values, certificate = without_negative(pairs.values), self._judged(gram, pairs, trace, "K", balanced=False)
         return Singular(V, values, V, pairs.residuals, pairs.iterations, certificate)
 
-    def _rectangular(self, posed: PosedDecomposition, others: Samples, count: int, progress: Watch) -> Singular:
+    def _rectangular(
+        self, posed: PosedDecomposition, others: Samples, count: int, progress: SpectralStages
+    ) -> Singular:
         """Through the eigenvectors of A'A, A = k(X, Z), by products with A and A'."""
         x, z = posed.samples.astype(np.float64), others.astype(np.float64)
         A, B = posed.kernel.bind(x, z), posed.kernel.bind(z, x)

@@ -368,7 +368,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
 
 
 def matrix_of(function: UserFunction, X: Any, columns: int) -> Array:
-    """The values of a user's function between X and the training data, which are so many."""
+    """The values of a user's function between X and the ``columns`` training samples."""
     K = np.asarray(dense(function.call(X, function.data)))
     K = K if K.dtype in FLOATS else K.astype(np.float64)
     expected = len(X) if type(X) is np.ndarray else _num_samples(X), columns

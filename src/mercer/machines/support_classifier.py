@@ -30,7 +30,7 @@ from mercer.threads import limited
 
 #: Folds of the cross-validation behind ``probability=True``.
 FOLDS = 5
-#: Samples that were held out get their values in parts of about so many bytes.
+#: Samples that were held out get their values in parts of about this many bytes.
 HELD_BYTES = 2**26
 #: A w whose square is a larger share of the objective, or whose terms are not longer by far, is not looked at twice.
 SMALL, LEFT = 1e-3, 1e-4
@@ -395,7 +395,7 @@ def signs(k: int) -> Vector:
 
 def won(first: Array, k: int) -> Vector:
     """How many pairs each class has won; ``first`` tells of every pair whether its first class has."""
-    as_second = np.arange(float(k))  # in so many pairs is each class the second
+    as_second = np.arange(float(k))  # the number of pairs in which each class is the second
     return np.asarray(first @ signs(k) + as_second)
 
 

@@ -79,7 +79,7 @@ class Training:
         return self.samples if plain else None  # type: ignore[return-value]
 
     def bytes_of(self, count: int) -> int:
-        """The memory of so many samples as a machine keeps them."""
+        """The memory of ``count`` samples as a machine keeps them."""
         size = self.samples.nbytes * count // len(self.samples)
         return size if self._matrix is None else min(size, KEPT_BYTES)
 

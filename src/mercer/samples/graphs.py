@@ -300,7 +300,7 @@ def _dictionaries(count: int, labels: list[Any] | None, attributes: Array | None
 
 
 def _no_labels(count: int) -> tuple[Numbers, tuple[Any, ...]]:
-    """The labels of so many nodes or edges without any: all the same one."""
+    """The labels of ``count`` nodes or edges without any: all the same one."""
     return np.zeros(count, dtype=np.int32), UNLABELLED if count else ()
 
 
@@ -322,7 +322,7 @@ def check_alike(
 
 
 def stacked(tables: Sequence[Array | None], sizes: Sequence[int], what: str) -> Array | None:
-    """The attributes of several graphs, of so many nodes or edges each; None unless all that have any know them."""
+    """The attributes of several graphs of ``sizes`` nodes or edges; None unless all that have any know them."""
     some = [table for table, size in zip(tables, sizes, strict=True) if size]
     known = [table for table in some if table is not None]
     if not known or len(known) < len(some):

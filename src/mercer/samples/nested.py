@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.samples.kinds import is_nltk
 
-#: Pickle writes so many levels without help, of trees of nltk, too.
+#: Levels that pickle writes without help, even of trees of nltk.
 LEVELS = 100
 
 

@@ -116,7 +116,7 @@ class Similarities(Samples):
         return Similarities(self.matrix[index], self.place[index], self.columns)
 
     def among(self, index: NDArray[np.int64], most: int) -> Similarities:
-        """Some of the samples, known by their similarities to each other alone, or if these take more than so many
+        """Some of the samples, known by their similarities to each other alone, or if these take more than ``most``
         bytes, by their places: that is all that new samples, which bring their similarities to them, ask for.
         """
         place = self.place[index]

@@ -132,10 +132,10 @@ class SparseVectors(Samples):
     def lowest(self) -> float:
         return float(min(self.array.data.min(initial=0.0), 0.0))
 
-    def rows(self) -> _native.RowsF32 | _native.RowsF64:
+    def rows(self) -> _native.VectorsF32 | _native.VectorsF64:
         a = self.array
         indices, indptr = a.indices.astype(np.int32, copy=False), a.indptr.astype(np.int64, copy=False)
-        rows: _native.RowsF32 | _native.RowsF64 = _native.sparse_rows(a.data, indices, indptr, self.width)
+        rows: _native.VectorsF32 | _native.VectorsF64 = _native.sparse_rows(a.data, indices, indptr, self.width)
         return rows
 
     def fingerprint(self) -> Hashable:

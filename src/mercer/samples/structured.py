@@ -19,7 +19,7 @@ from mercer.samples.kinds import COMPARED, compared, is_networkx, is_nltk, kind_
 from mercer.samples.objects import Objects
 from mercer.samples.table import Table
 
-#: Descriptions by so many kernels are kept, the latest.
+#: Number of kernels whose descriptions are kept: the latest.
 KEPT = 4
 
 

@@ -14,7 +14,7 @@ from mercer.samples.base import Array, Columns, Samples, positions
 from mercer.samples.nested import portable
 from mercer.samples.objects import key_of
 
-#: Of the columns so many are shown.
+#: The most columns that are shown.
 SHOWN = 30
 
 #: Objects of these types stand for themselves; others may stand for a value that is missing.

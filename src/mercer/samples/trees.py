@@ -35,7 +35,7 @@ from mercer.samples.summary import short, some_of
 Offsets = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 TOKEN = re.compile(r"[()]|[^\s()]+")
-#: Of the text of a tree at most so many characters show.
+#: The most characters of a tree's text that are shown.
 SHOWN = 400
 WAYS = "a tree is given as bracketed text such as '(S (NP he) (VP runs))', as nested tuples, or as a tree of nltk"
 

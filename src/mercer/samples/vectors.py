@@ -116,7 +116,7 @@ class Vectors(Samples):
     def lowest(self) -> float:
         return float(self.array.min())
 
-    def rows(self) -> _native.RowsF32 | _native.RowsF64:
+    def rows(self) -> _native.VectorsF32 | _native.VectorsF64:
         return _native.dense_rows(self.array)
 
     def fingerprint(self) -> Hashable:

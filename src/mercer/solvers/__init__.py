@@ -13,10 +13,10 @@ from mercer.solvers.qp import QP
 from mercer.solvers.smo import SMO, NotSeparableError, Progress, SolverInterrupted
 
 Matrix = TypeVar("Matrix", contravariant=True)
-Posed = TypeVar("Posed", contravariant=True)
+ProblemType = TypeVar("ProblemType", contravariant=True)
 
 
-class Solver(Protocol[Matrix, Posed]):
+class Solver(Protocol[Matrix, ProblemType]):
     """Whatever turns a matrix and problems into solutions; it refuses early what it cannot solve.
 
     A matrix is any ``Operator``, or a ``Gram`` where the core computes its entries. ``start`` are coefficients to begin
@@ -32,7 +32,7 @@ class Solver(Protocol[Matrix, Posed]):
     """
 
     def solve(
-        self, K: Matrix, problems: Sequence[Posed], start: Sequence[Vector | None] | None = None, /
+        self, K: Matrix, problems: Sequence[ProblemType], start: Sequence[Vector | None] | None = None, /
     ) -> Sequence[Solution]: ...
 
 

@@ -25,7 +25,7 @@ from mercer.samples.base import Array
 from mercer.solvers.certificate import Solution, Witness, certify
 from mercer.solvers.convexity import certified
 from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh, factorize, reciprocal_condition
-from mercer.solvers.operator import Operator, View
+from mercer.solvers.operator import DerivedOperator, Operator
 from mercer.solvers.progress import OnStage, silent
 
 #: A ridge is far beyond K and the smallest ridge if it is this many times as large.
@@ -194,7 +194,7 @@ def rounding(diagonal: Vector, a: Vector) -> float:
     return 1e-15 * float(np.sqrt(size.max()) * (np.sqrt(size) @ np.abs(a)).max())
 
 
-class InvertibleGram(View):
+class InvertibleGram(DerivedOperator):
     """K in memory, with the factor of K + diag(ridge) in its lower triangle, K in the upper one and ``diagonal``."""
 
     def __init__(self, K: Operator, begin: OnStage = silent) -> None:

@@ -24,11 +24,11 @@ from mercer.solvers import convexity
 from mercer.solvers.certificate import Witness
 from mercer.solvers.cholesky import PANEL, InvertibleGram, rounding
 from mercer.solvers.lapack import NotPositiveDefiniteError, by_columns, eigh
-from mercer.solvers.operator import Operator, View
+from mercer.solvers.operator import DerivedOperator, Operator
 from mercer.solvers.progress import OnStage, silent
 
 
-class DiagonalisedGram(View):
+class DiagonalisedGram(DerivedOperator):
     """K by W^1/2 K W^1/2 = U diag(values) U', in float64, with values ascending and U = ``vectors``.
 
     Eigenvalues of a PSD kernel that cannot be told from zero are zero.

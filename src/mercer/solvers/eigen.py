@@ -28,7 +28,7 @@ from mercer.samples.base import Array
 from mercer.solvers.lanczos import Eigenpairs, Float, largest
 from mercer.solvers.landmarks import choose_at_random, columns
 from mercer.solvers.lapack import eigh, largest_eigh
-from mercer.solvers.operator import Operator, View, in_precision
+from mercer.solvers.operator import DerivedOperator, Operator, in_precision
 from mercer.solvers.progress import OnStage, silent
 from mercer.threads import blas_of_one_thread
 
@@ -55,7 +55,7 @@ def centred(V: Float) -> Float:
     return np.asarray(V - V.mean(axis=0))
 
 
-class Centred(View):
+class Centred(DerivedOperator):
     """HKH in float64; the ``means`` of the columns of K come along with the first product.
 
     >>> from mercer.kernels import Linear

@@ -43,7 +43,7 @@ from mercer.solvers.lanczos import spectrum_ends
 from mercer.solvers.operator import Operator, Positions, rounding
 from mercer.solvers.preconditioner import NystromPreconditioner
 from mercer.solvers.smo import SolverInterrupted
-from mercer.solvers.stage import Stage, rough
+from mercer.solvers.stage import DescentStage, rough
 
 #: Products with the matrix that are spent on its largest eigenvalue.
 EIGENVALUE_STEPS = 20
@@ -55,7 +55,7 @@ AIM = 0.8
 ROUGH = 1e-4
 
 
-Pace = NystromPreconditioner | None
+Preconditioner = NystromPreconditioner | None
 
 
 class StepError(MercerError, ValueError):
@@ -147,19 +147,19 @@ class Descent(Solution):
 
 
 @dataclass(frozen=True)
-class LMS:
+class GradientDescent:
     """Takes gradient steps until f is within ``tol`` of the best, as the module says, or ``max_iter`` passes are done.
 
     ``step=None`` chooses, as the module says. ``batch`` rows are used at a time, all if None. With held rows, it ends
     when their error has not fallen for ``patience`` passes, and returns to where that was least. With ``landmarks``,
-    positions of rows, it goes at the pace that ``NystromPreconditioner`` makes of them. ``progress`` is told the pass
-    and its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the descent to
+    positions of rows, its steps are preconditioned by ``NystromPreconditioner``. ``progress`` is told the pass and
+    its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the descent to
     the point that was last looked at, certified if its products are in float64.
 
     >>> import numpy as np
     >>> from mercer.solvers.operator import Factored
     >>> problem = LeastSquares(np.array([[1.0], [2.0]]), np.ones(2), alpha=1.0)
-    >>> (found,) = LMS(step=0.1).solve(Factored(np.eye(2)), [problem])
+    >>> (found,) = GradientDescent(step=0.1).solve(Factored(np.eye(2)), [problem])
     >>> found.coefficients.round(4).ravel()
     array([0.5, 1. ])
     """
@@ -190,11 +190,13 @@ class LMS:
 
     def _solved(self, K: Operator, problem: LeastSquares, start: Vector | None) -> Descent:
         conjugate = self.batch is None and self.step is None
-        stage = Stage(K, rough(K) if conjugate else K)
-        pace: Pace = None
+        stage = DescentStage(K, rough(K) if conjugate else K)
+        preconditioner: Preconditioner = None
         if self.landmarks is not None:
-            pace = NystromPreconditioner(stage.source, stage.left, problem.weight, problem.alpha, self.landmarks)
-        step, limit = (0.0, np.inf) if conjugate else self._step(stage, problem, pace)
+            preconditioner = NystromPreconditioner(
+                stage.source, stage.left, problem.weight, problem.alpha, self.landmarks
+            )
+        step, limit = (0.0, np.inf) if conjugate else self._step(stage, problem, preconditioner)
         history = History(self, problem)
 
         def descent(seen: Point) -> Descent:
@@ -216,9 +218,9 @@ class LMS:
                 last = stage.source is K
                 history.begin(stage, AIM * self.tol if last else max(AIM * self.tol, ROUGH), last=last)
                 if self.batch is None:
-                    self._whole(stage, pace, step, history, a, f)
+                    self._whole(stage, preconditioner, step, history, a, f)
                 else:
-                    self._batches(stage, pace, step, history, a)
+                    self._batches(stage, preconditioner, step, history, a)
                 a = history.best
                 f = stage.exact(a)
                 e = problem.gradient(a, f)
@@ -226,21 +228,23 @@ class LMS:
                 found = descent(history.seen)
                 if last or history.ended or all(certificate.converged for certificate in found.certificate):
                     return found
-                stage = Stage(K, K)  # and what the stage before has kept is forgotten before this one keeps anything
-                pace = None if pace is None else pace.within(stage.source, stage.left)
+                stage = DescentStage(
+                    K, K
+                )  # and what the stage before has kept is forgotten before this one keeps anything
+                preconditioner = None if preconditioner is None else preconditioner.within(stage.source, stage.left)
         except KeyboardInterrupt as interrupt:
             if history.seen is None:
                 raise
             raise SolverInterrupted([descent(history.seen)]) from interrupt
 
-    def _step(self, stage: Stage, problem: LeastSquares, pace: Pace) -> tuple[float, float]:
+    def _step(self, stage: DescentStage, problem: LeastSquares, preconditioner: Preconditioner) -> tuple[float, float]:
         """The step, and the limit it must stay below."""
         root = np.sqrt(problem.weight)
 
         def rule(v: Vector) -> Vector:
             g = (root * v)[:, None]
             Kg = stage.product(g)
-            return np.asarray(root * (Kg if pace is None else pace.applied(g, Kg)[1])[:, 0])
+            return np.asarray(root * (Kg if preconditioner is None else preconditioner.applied(g, Kg)[1])[:, 0])
 
         largest = max(spectrum_ends(rule, len(stage.source), EIGENVALUE_STEPS).largest, TINY)
         if self.batch is not None:
@@ -254,7 +258,9 @@ class LMS:
             )
         return (limit / 2 if self.step is None else self.step), limit
 
-    def _whole(self, stage: Stage, pace: Pace, step: float, history: History, a: Vector, f: Vector) -> None:
+    def _whole(
+        self, stage: DescentStage, preconditioner: Preconditioner, step: float, history: History, a: Vector, f: Vector
+    ) -> None:
         """All rows at a time: one product with K per step, from which f, the gradient and the best step follow."""
         problem = history.problem
         p = Kp = np.zeros_like(problem.y)  # the direction of conjugate gradients
@@ -264,7 +270,7 @@ class LMS:
             Ke = stage.product(e)
             if history.looked(a, f, e, Ke):
                 return
-            z, Kz = (e, Ke) if pace is None else pace.applied(e, Ke)
+            z, Kz = (e, Ke) if preconditioner is None else preconditioner.applied(e, Ke)
             if step:
                 a, f = a + step * z, f + step * Kz
             else:
@@ -277,7 +283,9 @@ class LMS:
             if history.passed(a, problem.error(f), None if problem.held is None else f[problem.held]):
                 return
 
-    def _batches(self, stage: Stage, pace: Pace, step: float, history: History, a: Vector) -> None:
+    def _batches(
+        self, stage: DescentStage, preconditioner: Preconditioner, step: float, history: History, a: Vector
+    ) -> None:
         """Some rows at a time, in a new random order at every pass; f is asked for at these rows only."""
         assert self.batch is not None
         problem, rng = history.problem, np.random.default_rng(self.seed)
@@ -296,11 +304,11 @@ class LMS:
                 e = problem.weight[batch, None] * (problem.y[batch] - f[batch]) - problem.alpha * a[batch]
                 learned.move(batch, step * e)
                 a[batch] += step * e
-                if pace is not None:
-                    block = pace.pairs.block(batch, slice(0, len(pace.some)))
-                    change = step * pace.correction(block.T @ e)
-                    learned.move(pace.some, change)
-                    a[pace.some] += change
+                if preconditioner is not None:
+                    block = preconditioner.pairs.block(batch, slice(0, len(preconditioner.some)))
+                    change = step * preconditioner.correction(block.T @ e)
+                    learned.move(preconditioner.some, change)
+                    a[preconditioner.some] += change
             if history.passed(a.copy(), problem.error(f), None if problem.held is None else learned.at(problem.held)):
                 return
 
@@ -315,7 +323,7 @@ def judged(K: Operator, certificate: Certificate, a: Vector, f: Vector) -> Certi
 class History:
     """The way of a descent: its errors so far, when it ends, where it was best, and what was last seen there."""
 
-    def __init__(self, solver: LMS, problem: LeastSquares) -> None:
+    def __init__(self, solver: GradientDescent, problem: LeastSquares) -> None:
         self.solver, self.problem = solver, problem
         self.errors: list[float] = []
         self.held: list[float] = []
@@ -325,12 +333,12 @@ class History:
         self.known = False  # whether ``first`` is
         self.seen: Point | None = None
 
-    def begin(self, stage: Stage, tol: float, *, last: bool) -> None:
+    def begin(self, stage: DescentStage, tol: float, *, last: bool) -> None:
         """From here on products are this stage's, and ``tol`` is to be reached; unless ``last``, more follows."""
         self.noise, self.precise = rounding(stage.source.dtype, stage.diagonal), stage.precise
         self.tol, self.last = tol, last
 
-    def begin_at(self, a: Vector, stage: Stage) -> None:
+    def begin_at(self, a: Vector, stage: DescentStage) -> None:
         """For a descent that does not begin at f = 0: takes note of where it does, and of the gradient there."""
         e = self.problem.gradient(np.zeros_like(a), np.zeros_like(a))
         self.best, self.first, self.known = a, np.maximum(inner(e, stage.product(e)), 0.0), True

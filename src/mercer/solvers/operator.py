@@ -145,10 +145,10 @@ class Factored:
             raise ValueError("the features are not finite; scale the data first")
 
 
-class View:
+class DerivedOperator:
     """Another operator, except for what a class that begins here does in its own way.
 
-    >>> View(Linear().gram([[2.0]])).diag()
+    >>> DerivedOperator(Linear().gram([[2.0]])).diag()
     array([4.])
     """
 

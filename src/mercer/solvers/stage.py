@@ -15,7 +15,7 @@ from mercer.remembered import remembered
 from mercer.solvers.operator import Operator, Positions, product
 
 
-class Stage:
+class DescentStage:
     """The matrix in the precision in which some of a descent is done: ``source``, held from its first product on.
 
     ``given`` is the same as it was given.

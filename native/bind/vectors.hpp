@@ -8,7 +8,7 @@
 
 namespace mercer::python {
 
-template <class T> struct Rows {
+template <class T> struct Vectors {
     Source<T> source;
     nanobind::object owner;
 };
