@@ -104,8 +104,6 @@ BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& progr
                                 std::optional<const BoundMatrices*> given) {
     auto held = std::make_unique<BoundMatrices>();
     held->same_bits = !given;
-    for (const mercer::Instruction& instruction : program.instructions)
-        if (instruction.action == mercer::Action::inner_product) held->same_bits = false;
     held->owner = nb::make_tuple(parts, given ? nb::find(*given) : nb::none());
     std::vector<const mercer::Gram<float>*> single;
     std::vector<const mercer::Gram<double>*> exact;

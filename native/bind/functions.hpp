@@ -36,6 +36,11 @@ template <class T> class PythonPairs final : public Pairs<T> {
     }
     void fill_symmetric(T* out, Index stride) const override { fill(nullptr, 0, rows_, 0, columns_, out, stride); }
     Index grain() const override { return std::max<Index>(1, columns_); }
+    // Shows the garbage collector what is held.
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(pairs_.ptr());
+        return 0;
+    }
 
   private:
     nanobind::object pairs_;

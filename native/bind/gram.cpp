@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace nb = nanobind;
@@ -52,7 +53,8 @@ class PythonGram final : public mercer::Gram<double> {
         if (!all_) {
             std::vector<Index> every(static_cast<std::size_t>(size()));
             for (Index i = 0; i < size(); ++i) every[std::size_t(i)] = i;
-            all_ = between(every, every);
+            auto made = between(every, every); // other threads may come here while Python is at it
+            if (!all_) all_ = std::move(made);
         }
         return *all_;
     }
@@ -60,6 +62,11 @@ class PythonGram final : public mercer::Gram<double> {
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return mercer::costs::kPython; }
     double error() const override { return 0; }
+    // Shows the garbage collector what is held: a user's function may hold the Gram matrix that holds this.
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(gram_.ptr());
+        return all_ ? static_cast<const PythonPairs<double>&>(*all_).traverse(visit, arg) : 0;
+    }
 
   private:
     nb::object gram_;
@@ -85,7 +92,7 @@ template <class T> void bind_rows(nb::class_<BoundMatrices>& matrices) {
     matrices.def(
         "rows",
         [](const BoundMatrices& held, Positions index, std::size_t budget, Block out) {
-            if (!held.same_bits) return false;
+            if (std::is_same_v<T, float> && !held.same_bits) return false;
             const Index n = held.matrices.exact->size();
             mercer::python::checked(index, n);
             if (out.shape(0) != index.shape(0) || Index(out.shape(1)) != n)
@@ -96,6 +103,16 @@ template <class T> void bind_rows(nb::class_<BoundMatrices>& matrices) {
         },
         "index"_a, "budget"_a, "out"_a.noconvert());
 }
+
+int traverse_matrices(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const auto* held = nb::inst_ptr<BoundMatrices>(self);
+    Py_VISIT(held->owner.ptr());
+    const auto* python = dynamic_cast<const PythonGram*>(held->matrices.exact.get());
+    return python ? python->traverse(visit, arg) : 0;
+}
+PyType_Slot matrices_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_matrices)}, {0, nullptr}};
 
 template <class S> void bind_matrices(nb::module_& m) {
     m.def(
@@ -142,7 +159,7 @@ template <class S> void bind_matrices(nb::module_& m) {
 } // namespace
 
 void bind_gram(nb::module_& m) {
-    nb::class_<BoundMatrices> matrices(m, "Matrices");
+    nb::class_<BoundMatrices> matrices(m, "Matrices", nb::type_slots(matrices_slots));
     matrices
         // Whether others will want rows after the solve that computes them.
         .def_prop_rw(

@@ -1,4 +1,5 @@
 #include "bind/bind.hpp"
+#include "bind/functions.hpp"
 #include "bind/pairs.hpp"
 #include "bind/steps.hpp"
 #include "bind/vectors.hpp"
@@ -113,6 +114,19 @@ template <class T> void nearest(const BoundPairs<T>& self, T scale, Values<T> of
     mercer::nearest(*self.pairs, self.rows, self.columns, scale, offset.data(), k, index.data(), value.data());
 }
 
+// Shows the garbage collector what is held: a user's function may hold what holds these pairs.
+template <class T> int traverse_pairs(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const auto* bound = nb::inst_ptr<BoundPairs<T>>(self);
+    Py_VISIT(bound->row_owner.ptr());
+    Py_VISIT(bound->column_owner.ptr());
+    const auto* python = dynamic_cast<const mercer::python::PythonPairs<T>*>(bound->pairs.get());
+    return python ? python->traverse(visit, arg) : 0;
+}
+template <class T>
+PyType_Slot pairs_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_pairs<T>)}, {0, nullptr}};
+
 template <class T> void bind_pairs(nb::module_& m, const char* rows, const char* pairs, const char* formula_pairs) {
     nb::class_<Vectors<T>>(m, rows);
     m.def("dense_rows", &dense_rows<T>, "array"_a.noconvert());
@@ -132,7 +146,7 @@ template <class T> void bind_pairs(nb::module_& m, const char* rows, const char*
         },
         "rows"_a, "out"_a.noconvert(), "shift"_a.none() = nb::none(), "scale"_a.none() = nb::none());
     using Matrix = BoundPairs<T>;
-    nb::class_<Matrix> matrix(m, pairs);
+    nb::class_<Matrix> matrix(m, pairs, nb::type_slots(pairs_slots<T>));
     matrix
         .def(
             "fill",

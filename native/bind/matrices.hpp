@@ -16,7 +16,8 @@ namespace mercer::python {
 struct BoundMatrices {
     Matrices matrices;
     nanobind::object owner;
-    // Whether its rows have the very bits of the blocks that Python's pairs give; else they are for solvers alone.
+    // Whether its rows in single precision have the very bits of the blocks that Python's pairs give, as those in
+    // double precision have; else they are for solvers alone.
     bool same_bits = true;
 };
 

@@ -131,10 +131,18 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         std::call_once(diagonal_once_, [&] { diagonal_ = diagonal_of(all(), size()); });
         return diagonal_[std::size_t(i)];
     }
-    // Sums over sparse rows run in double precision; only the result is rounded.
-    double error() const override { return (layout_.lists ? 0.1 * error_ : error_) + lost_; }
+    double error() const override { return (layout_.lists ? share() * error_ : error_) + lost_; }
 
   private:
+    // Sums over sparse rows run in double precision. What is left of a bound are two roundings of each step, and all of
+    // it where a step takes logarithms.
+    static constexpr double kRounded = 0.2;
+    double share() const {
+        return std::any_of(formula_.steps.begin(), formula_.steps.end(),
+                           [](const Step& s) { return s.op == Op::power && s.a != 0.5; })
+                   ? 1.0
+                   : kRounded;
+    }
     // Panels, or lists with panels beside them.
     std::size_t packed(bool keep) const {
         if (layout_.lists) return listed_bytes<T>(source_, layout_.panelled, keep);

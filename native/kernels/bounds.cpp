@@ -14,6 +14,9 @@ constexpr double kRepaired = 1e-5;
 // Of what one operation does to a value: two roundings. Of the logarithm and the exponential of a large number's power.
 constexpr double kRounding = 1.2e-7, kRoot = 5e-6;
 const double kE = std::exp(1.0);
+// The largest number of single precision; what the sums of a reduction lose below its smallest, for any number of
+// coordinates; and what is lost of a value.
+constexpr double kMost = 3.4e38, kUnderflow = 1e-37, kLeast = 1e-44;
 
 // |(D + moved)^q - D^q| for D <= largest.
 double shifted(double q, double largest, double moved) {
@@ -157,10 +160,13 @@ Bound step(const Bound& v, const Step& step) {
     return {};
 }
 
-// Zero times infinity is unknown, too.
+// Zero times infinity is unknown, too, and what single precision cannot hold.
 Bound known(Bound v) {
     for (double* number : {&v.size, &v.error, &v.normed})
         if (std::isnan(*number)) *number = Bound::kUnknown;
+    if (v.exponent > 0) return v; // a distance that is too large is infinite, which kernels that fall are right for
+    if (!(v.size < kMost)) v.error = v.normed = Bound::kUnknown;
+    if (v.error > 0) v.error = std::max(v.error, kLeast);
     return v;
 }
 
@@ -221,10 +227,11 @@ Bound bound_of(const ReducedPart& part, bool steps) {
     v.size = part.size;
     v.exact = part.formula.reduction == Reduction::equal && part.size < 16777216;
     v.positive = kind.relative || kind.distance;
-    v.error = v.exact ? 0 : kReduction * part.size;
+    v.error = v.exact ? 0 : kReduction * part.size + kUnderflow;
     if (kind.product || (kind.relative && !kind.distance)) v.normed = kReduction;
     if (kind.distance) {
-        v.exponent = kind.power, v.moved = part.moved;
+        v.exponent = kind.power;
+        v.moved = part.moved + (kind.power == 2 ? std::sqrt(kUnderflow) : 0.0); // squares are lost sooner
         v.relative = kind.relative ? kReduction : kRepaired;
         if (!kind.relative) v.rate = part.formula.rate;
     }
@@ -258,7 +265,7 @@ double error_of(const Program& program, const std::vector<Bound>& parts) {
                 with_borders(stack.back(), instruction.action, program.borders[std::size_t(instruction.operand)]));
         }
     }
-    const double error = plain(stack.back()).error;
+    const double error = known(plain(stack.back())).error;
     return std::isfinite(error) ? error : Bound::kUnknown;
 }
 

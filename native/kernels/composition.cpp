@@ -142,6 +142,9 @@ template <class T> class ComposedPairs final : public Pairs<T> {
                 const Index left = std::max(j0, r0 + count); // what lies below the diagonal of these rows is computed
                 if (left < j1) transpose(count, j1 - left, out + r0 * stride + left, out + left * stride + r0, stride);
             }
+            // A part that is given is symmetric up to rounding: what is right of the diagonal counts.
+            for (Index i = r0; i < r0 + count; ++i)
+                for (Index j = r0; j < i; ++j) out[i * stride + j] = out[j * stride + i];
         });
     }
 

@@ -27,6 +27,15 @@ struct Problem {
 
     Index sample_of(Index p) const { return sample ? sample[p] : p; }
     int group_of(Index p) const { return group ? group[p] : 0; }
+    // Whether its samples, in the order in which they first come, are all of the matrix's as they stand there.
+    bool of_all(Index samples) const {
+        Index next = 0;
+        for (Index p = 0; p < count; ++p) {
+            if (sample_of(p) > next) return false;
+            next += sample_of(p) == next;
+        }
+        return next == samples;
+    }
 
     // What is added to the slope of coefficient p when it is at a and rises (falls); infinite where it may not.
     double rise(Index p, double a) const {

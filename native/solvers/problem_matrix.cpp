@@ -90,8 +90,7 @@ template <class T> ProblemMatrix<T>::ProblemMatrix(const Gram<T>& gram, const Pr
         ranges_ = {{0, size(), 0}};
         common_ = nullptr;
     }
-    const bool all = !own_ && size() == gram.size() && ranges_.size() == 1;
-    kept_ = lent.kept && all ? lent.kept : &own_rows_;
+    kept_ = lent.kept ? lent.kept : &own_rows_;
     Index capacity = 0;
     if (gram.cost() > costs::kRead) capacity = std::min<Index>(size(), Index(budget / KeptRows<T>::bytes_each(size())));
     if (gram.cost() < costs::kDear && kWorth * capacity < size()) capacity = 0;

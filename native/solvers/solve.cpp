@@ -57,23 +57,26 @@ void share(MatrixMemory& memory, const Gram<T>& gram, const std::vector<Run>& ru
 }
 
 // What is lent to a problem that is solved alone, and what that leaves of the budget. What is known already must not
-// change the steps: rows of the other precision stay only beside all that this solve could make use of.
+// change the steps: rows that are of no use to it, of the other precision or if it is not of all samples, stay only
+// beside all that this solve could make use of.
 template <class T>
 LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& problem, Settings& settings) {
     using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
     const auto n = std::size_t(gram.size());
     const std::size_t free = settings.budget - std::min(settings.budget, gram.bytes());
-    const bool whole = worth_whole(memory, gram, free / 2);
+    const bool whole = worth_whole(memory, gram, free / 2), all = problem.of_all(gram.size());
     const std::size_t useful = 2 * gram.bytes() + MemoryPlan<T>(gram, problem).taken() +
                                n * KeptRows<T>::bytes_each(gram.size()) + (whole ? n * n * sizeof(T) : 0);
     if (memory.bytes<Other>() + useful > settings.budget) memory.drop<Other>();
     settings.budget -= memory.bytes<Other>();
+    if (!all && memory.rows<T>().bytes() + useful > settings.budget) memory.rows<T>().drop();
+    if (!all) settings.budget -= memory.rows<T>().bytes();
     if (whole)
         share(memory, gram, {{0, gram.size()}}, free / 2);
     else
         memory.common<T>().reset();
     settings.budget -= memory.common_bytes<T>();
-    return {memory.common<T>().get(), &memory.rows<T>(), memory.lasting};
+    return {memory.common<T>().get(), all ? &memory.rows<T>() : nullptr, all && memory.lasting};
 }
 
 // How far the violation and the objectives may be off if every entry of the matrix is by `error`.

@@ -1,13 +1,18 @@
 """Rows that a Gram matrix keeps from one solve to the next: none is computed twice, and none changes an answer."""
 
+import copy
 import gc
+import pickle
 import threading
+import time
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mercer import _native
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Spectrum
 from mercer.problem import epsilon_insensitive, hinge, one_class
 from mercer.solvers import SMO, SolverInterrupted
@@ -245,3 +250,82 @@ def test_laplacian_rows_are_shared_too():
     before = gram.computed
     SMO().solve(gram, [hinge(sign[:3000], 0.9)])
     assert gram.computed - before <= 0.05 * before
+
+
+def test_rows_of_a_precision_leave_room_for_those_of_the_other():
+    gram = Gaussian(3.0).gram(LARGE[:3000], 50 * 2**20)
+    SMO().solve(gram, [hinge(sign[:3000], 10.0)])  # in float32
+    matrices = gram.matrices(None)
+    assert 0 < matrices.kept_bytes <= gram.budget
+    before = matrices.kept_bytes
+    for start in range(0, 3000, 100):
+        gram.rows(np.arange(start, start + 100))  # in float64
+    assert before <= matrices.kept_bytes <= gram.budget
+
+
+def test_rows_of_some_samples_share_the_budget_with_those_of_all():
+    gram = Gaussian(3.0).gram(LARGE, 100 * 2**20)
+    SMO().solve(gram, [hinge(sign, 10.0)])
+    kept = []
+    some = replace(hinge(sign[:4000], 10.0), sample=np.arange(4000))
+    SMO(progress=lambda p: kept.append(p.kept)).solve(gram, [some])
+    assert max(kept) > 0
+    assert max(kept) * 4000 * 4 + gram.matrices(None).kept_bytes <= gram.budget
+
+
+def test_rows_whose_samples_are_not_all_in_the_order_of_a_solver():
+    gram = Gaussian(3.0).gram(X[:6])
+    gram.matrices(np.array([0, 0, 2, 3, 4, 5]))  # as many as there are, but one twice
+    np.testing.assert_array_equal(gram.rows([0, 1, 2]), gram.to_dense()[:3])
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(3.0), Gaussian(3.0) + Linear(), Spectrum(3)], ids=repr)
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda gram: pickle.loads(pickle.dumps(gram))])
+def test_a_copy_keeps_no_rows(kernel, copied):
+    gram = kernel.gram(WORDS if isinstance(kernel, Spectrum) else X)
+    rows = gram.rows([2, 5])
+    other = copied(gram)
+    np.testing.assert_array_equal(other.rows([2, 5]), rows)
+    assert gram.computed == other.computed == 2
+
+
+def test_threads_that_come_first_together_read_the_same_pairs():
+    seen = []
+
+    class Slow:
+        def fill(self, out, rows, columns):
+            out[...] = 1.0
+
+    class Matrix:
+        def between(self, rows, columns):
+            pairs = Slow()
+            seen.append(weakref.ref(pairs))
+            time.sleep(0.2 * len(seen))  # both threads are here before one of them goes on
+            return pairs
+
+    matrices = _native.function_matrices(Matrix(), np.ones(3))
+    threads = [threading.Thread(target=matrices.dense) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 2
+    assert [pairs() is None for pairs in seen] == [False, True]  # the first of them is not taken from who reads it
+
+
+@pytest.mark.parametrize("other", [None, Linear(), Gaussian(3.0).normalized()], ids=repr)
+def test_memory_goes_where_a_function_holds_the_matrix(other):
+    class Owner:
+        def __init__(self):
+            kernel = Custom(self.compare)
+            self.gram = (kernel if other is None else kernel + other).gram(X[:100])
+            SMO().solve(self.gram, [hinge(y[:100], 1.0)])
+            self.gram.rows([0])
+            self.gram.to_dense()
+
+        def compare(self, left, right):
+            return left @ right.T
+
+    alive = weakref.ref(Owner())
+    gc.collect()
+    assert alive() is None

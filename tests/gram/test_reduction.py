@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from mercer.kernels import Chi2, Custom, Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
 from mercer.problem import hinge
@@ -62,3 +63,12 @@ def test_what_is_no_function_of_one_reduction_is_refused(kernel):
 def test_kernels_of_another_reduction_are_refused(kernel):
     with pytest.raises(ValueError, match="no function of what is stored"):
         Gaussian(1.0).gram(np.abs(X)).reduction().gram(kernel)
+
+
+def test_sparse_samples():
+    x = sp.csr_array(np.where(rng.random(X.shape) < 0.3, X, 0.0))
+    gram = Gaussian(1.0).gram(x).reduction().gram(Gaussian(2.0))
+    matrices = gram.matrices(None)
+    assert np.abs(matrices.dense_single() - Gaussian(2.0)(x)).max() <= matrices.error
+    with pytest.raises(ValueError, match="no function of what is stored"):
+        Gaussian(1.0).gram(x).reduction().gram(Laplacian(1.0))

@@ -8,6 +8,7 @@ from mercer import _native
 from mercer.kernels import (
     L2,
     Chi2,
+    Cosine,
     Custom,
     Exponential,
     Gaussian,
@@ -20,6 +21,7 @@ from mercer.kernels import (
     Precomputed,
     RationalQuadratic,
     Sigmoid,
+    Spectrum,
     exp,
 )
 from mercer.kernels.composition import ComposedPairs, shared
@@ -138,3 +140,61 @@ def test_parts_that_exist_or_that_python_fills(name):
     order = rng.permutation(len(x))[:50]
     matrices = gram.pairs.matrices(gram, order, 2**30, single=True)
     np.testing.assert_allclose(matrices.dense(), naive(x)[np.ix_(order, order)], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Precomputed() ** 2, 0.5 * Precomputed() + 1, Precomputed().normalized()], ids=repr)
+def test_of_a_given_matrix_that_is_symmetric_up_to_rounding(kernel):
+    given = X @ X.T
+    given *= 1 + 1e-15 * rng.standard_normal(given.shape)
+    gram = kernel.gram(np.tile(given, (5, 5)) + 500 * np.eye(450))
+    for found in gram.to_dense(), gram.matrices(None).dense():
+        np.testing.assert_array_equal(found, found.T)
+
+
+SMALL = 1e-22 * X
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("kernel", "x"),
+    [
+        (Matern(1.5, length=1e-22), SMALL),  # squares that float32 does not hold
+        (Exponential(L2(), beta=0.006, power=0.1), SMALL),
+        (Exponential(L2(), power=0.1), np.hstack([np.ones((90, 1)), SMALL])),
+        (Linear() + Gaussian(1e-22), SMALL),  # 1 / sigma^2, neither
+        (2 * Linear() * Linear(), 1e12 * X),
+        (Linear() ** 3 * Gaussian(1.0) ** 4, X * 10.0 ** rng.integers(-14, 14, (90, 1))),
+        (Polynomial(40, gamma=0.5), 5 * X),
+        (PowerSeries((1, 1, 1)), 1e11 * X),
+    ],
+    ids=lambda v: repr(v) if not isinstance(v, np.ndarray) else "",
+)
+def test_what_float32_cannot_hold_has_no_bound(kernel, x, dtype):
+    matrices = kernel.gram(x.astype(dtype)).matrices(None)
+    single = matrices.dense_single()
+    assert single is None or np.abs(single - matrices.dense()).max() <= matrices.error
+
+
+def test_features_are_laid_side_by_side_whatever_stands_before_them():
+    words = ["".join(rng.choice(list("ACGT"), 8)) for _ in range(9)]
+    first = Custom(lambda a, b: float(a[0] == b[0]), pairwise=True)
+    kernel = first + Spectrum(1) + Spectrum(2) + first
+    x, z = kernel.samples(words), kernel.samples(words[:4])
+    assert len(kernel.bind(x, x).parts) == len(kernel.bind(x, z).parts) == 3
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12])
+@pytest.mark.parametrize("kind", ["cosine", "scaled", "polynomial", "power"])
+def test_bounds_of_sparse_samples(kind, scale):
+    for seed in range(20):
+        data = np.random.default_rng(seed)
+        x = sp.random_array((120, 400), density=(0.02, 0.1)[seed % 2], format="csr", rng=data) * scale
+        size = (8 / 3, 40 / 3)[seed % 2] * scale**2
+        kernel = {
+            "cosine": Cosine(),
+            "scaled": 3 * Linear(),
+            "polynomial": Polynomial(9, c=0.3, gamma=0.77 / size),
+            "power": Exponential(L2(), beta=1.3 * size**0.85, power=1.7),
+        }[kind]
+        matrices = kernel.gram(x).matrices(None)
+        assert np.abs(matrices.dense_single() - matrices.dense()).max() <= matrices.error

@@ -9,6 +9,8 @@ from mercer import SVC
 from mercer.kernels import Categorical, Cosine, Gaussian, Intersection, Laplacian, Linear, Matern, Polynomial, Spectrum
 from mercer.kernels.native import BoundPairs
 from mercer.kernels.pairs import Pairs
+from mercer.problem import hinge
+from mercer.solvers import SMO
 
 rng = np.random.default_rng(3)
 N = 2500
@@ -80,3 +82,18 @@ def test_the_optimum_lies_within_the_certificate_where_a_constant_is_most_of_the
             assert optimum.gap <= 1e-9 * optimum.dual
             assert found.dual <= optimum.primal
             assert optimum.dual <= found.primal
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0) + Linear(), (Gaussian(1.0) + Linear()).normalized()], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_certificates_hold_where_few_samples_are_much_larger_than_the_others(kernel, dtype):
+    x, y = X[:400, :5].copy(), np.where(X[:400, 0] > 0.3 * X[:400, 6], 1.0, -1.0)
+    x[:8] *= 1e8
+    gram = kernel.gram(x.astype(dtype))
+    expected = gram.exact.to_dense()
+    np.testing.assert_array_equal(gram.matrices(None).dense(), expected)
+    (found,) = SMO().solve(gram, [hinge(y, 1.0)])
+    a, f = found.coefficients, expected @ found.coefficients
+    rises, falls = a < np.maximum(0, y), a > np.minimum(0, y)
+    assert found.certificate.converged
+    assert (y - f)[rises].max() - (y - f)[falls].min() <= 1.1e-3

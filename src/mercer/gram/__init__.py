@@ -46,6 +46,13 @@ class Live:
             return self.order is order
         return self.order is order or np.array_equal(self.order, order)
 
+    def places(self, samples: int) -> NDArray[np.int64] | None:
+        """Where each of so many samples stands, if each stands somewhere, once."""
+        if self.order is None or len(self.order) != samples:
+            return None
+        places = np.argsort(self.order)
+        return places if np.array_equal(self.order[places], np.arange(samples)) else None
+
 
 class Gram:
     """K with K[i, j] = k(x_i, x_j). Made by ``k.gram(X, budget)``; threads may share it.
@@ -105,11 +112,9 @@ class Gram:
         """The rows at these positions; those that are kept are not computed again."""
         which = self._positions(index)
         if not self.pairs.stored and len(which):
-            live, place = self._live, None
-            if live is not None and live.order is not None and len(live.order) == len(self):
-                matrices, place = live.matrices, np.argsort(live.order)
-            else:
-                matrices = self.matrices(None)
+            live = self._live
+            place = None if live is None else live.places(len(self))
+            matrices = self.matrices(None) if live is None or place is None else live.matrices
             out = np.empty((len(which), len(self)), dtype=self.dtype)
             if matrices.rows(which if place is None else place[which], self._for_rows, out):
                 return out if place is None else out[:, place]

@@ -51,7 +51,7 @@ class StoredReduction:
 
         result = Gram(kernel, self.samples, self.budget)
         plan, wanted = reduced(kernel, result.pairs)
-        if kind(wanted) != kind(self.pairs) or not np.array_equal(wanted.x.array, self.pairs.x.array):
+        if kind(wanted) != kind(self.pairs) or wanted.x.astype(np.float64) != self.pairs.x:
             raise ValueError(
                 f"{kernel} is no function of what is stored, {self.pairs.reduction.name} of these samples; store "
                 "another by the reduction() of its own Gram matrix"

@@ -1,7 +1,8 @@
 """Pairs made of others: sums, products, steps, norms and centres of kernels, as programs of the native core.
 
 The core runs a program on tiles of its parts' blocks (``native/kernels/composition.hpp``). Parts that reduce the same
-columns of the same samples alike share one reduction; for solvers, inner products come from squared distances, too.
+columns of the same samples alike share one reduction; for solvers, in float32, inner products come from squared
+distances, too.
 """
 
 from __future__ import annotations
@@ -119,7 +120,6 @@ class ComposedPairs(BoundPairs):
             dtype = np.float64
         super().__init__(shape, dtype, same)
         self.parts, self.program, self.dear = tuple(parts), program, any(part.dear for part in parts)
-        self._bound: Any = None
 
     @property
     def constant(self) -> float | None:
@@ -162,12 +162,32 @@ class ComposedPairs(BoundPairs):
     def matrices(
         self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
     ) -> _native.Matrices:
-        """A program over the matrices of the parts; in float32, too, where the errors of all of these have bounds."""
+        """A program over the matrices of the parts; in float32, too, where the errors of all of these have bounds.
+
+        That one may take inner products from squared distances. The one in float64 keeps a reduction for each, as its
+        entries count as exact, those of a small sample with a large one, too.
+        """
         plan = shared(self, products_too=True)
-        program = plan.program.ordered(order).native
-        bounds = [part.accuracy() if single and self.program.fits_single() else None for part in plan.parts]
+        alike = all(instruction[0] != Action.inner_product for instruction in plan.program.instructions)
+        bounds = [part.accuracy() if single and plan.program.fits_single() else None for part in plan.parts]
         known = [bound for bound in bounds if bound is not None]
-        error = _native.error_of(program, known) if len(known) == len(plan.parts) and plan.parts else np.inf
+        enough = len(known) == len(plan.parts) and bool(plan.parts)
+        error = _native.error_of(plan.program.ordered(order).native, known) if enough else np.inf
+        if alike:
+            return self._bound_to(plan, whole, order, packed, error)
+        exact = self._bound_to(self.plan, whole, order, packed // 2, np.inf)
+        return self._bound_to(plan, whole, order, packed // 2, error, exact) if np.isfinite(error) else exact
+
+    def _bound_to(
+        self,
+        plan: Plan,
+        whole: SquareMatrix,
+        order: NDArray[np.int64] | None,
+        packed: int,
+        error: float,
+        exact: _native.Matrices | None = None,
+    ) -> _native.Matrices:
+        """What is planned, of the matrix in this order; in float32 where that is off by no more than a finite error."""
         each = packed // max(1, len(plan.parts))
         matrices: list[object] = [
             part.matrices(
@@ -175,7 +195,8 @@ class ComposedPairs(BoundPairs):
             )
             for part, number in zip(plan.parts, plan.numbers, strict=True)
         ]
-        return _native.compose_matrices(matrices, program, len(self) if order is None else len(order), error)
+        size = len(self) if order is None else len(order)
+        return _native.compose_matrices(matrices, plan.program.ordered(order).native, size, error, exact)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -223,7 +244,7 @@ def combined(terms: Sequence[Pairs], action: _native.Action, by: Any, join: np.u
 
 def beside(terms: Sequence[Pairs]) -> list[Pairs]:
     """The terms, with those that are explicit features made one where the first of them stands."""
-    features = [term for term in terms if isinstance(term, FeaturePairs) and term.same == terms[0].same]
+    features = [term for term in terms if isinstance(term, FeaturePairs)]
     if len(features) < 2:
         return list(terms)
     merged = features[0].beside(features[1:])

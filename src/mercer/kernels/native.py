@@ -30,6 +30,12 @@ def within(most: float, steps: Sequence[Step], scale: NDArray[np.float64] | None
 class BoundPairs(Pairs):
     """Pairs whose blocks the native core fills."""
 
+    #: The core's object, where it can be made again.
+    _bound: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_bound": None}
+
     @property
     def bound(self) -> Any:
         """The core's object; made when the first block is wanted."""
@@ -89,7 +95,6 @@ class NativePairs(BoundPairs):
             dtype = np.dtype(np.float64)  # data and parameters so large, or so small, that only their products fit
         super().__init__((len(x), len(z)), dtype, x is z)
         self.x, self.z, self.reduction, self.steps, self.rate, self.scale = x, z, reduction, tuple(steps), rate, scale
-        self._bound: Any = None
 
     def then(self, *steps: Step) -> NativePairs:
         return NativePairs(self.x, self.z, self.reduction, (*self.steps, *steps), self.rate, self.scale)
@@ -233,8 +238,8 @@ class ObjectPairs(BoundPairs):
 
     def __init__(self, bound: _native.ObjectPairsF64, shape: tuple[int, int], same: bool) -> None:
         super().__init__(shape, np.float64, same)
-        self._bound = bound
+        self._objects = bound
 
     @property
     def bound(self) -> _native.ObjectPairsF64:
-        return self._bound
+        return self._objects
