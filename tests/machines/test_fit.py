@@ -40,7 +40,7 @@ from mercer import (
     OneClassSVM,
     Perceptron,
 )
-from mercer.kernels import Gaussian, IndefiniteKernelWarning, Linear, PolynomialBasis
+from mercer.kernels import Gaussian, IndefiniteKernelWarning, Linear, PolynomialBasis, Spectrum
 from mercer.machines.fit import Fitted
 
 rng = np.random.default_rng(0)
@@ -220,3 +220,22 @@ def test_parts_make_a_new_fit_of_the_old_one():
         assert new is not old
         assert len(old.mistakes) == 1
         np.testing.assert_array_equal(machine.decision_function(rows), values)
+
+
+@pytest.mark.parametrize(
+    "machine", [SVC, NuSVC, SVR, OneClassSVM, KernelRidge, KernelLogistic, KernelPCA, KernelPerceptron]
+)
+@pytest.mark.parametrize(
+    ("before", "after"), [("rbf", Spectrum(2)), (Gaussian(1.0), "linear"), ("linear", "precomputed")]
+)
+def test_parameters_set_after_a_fit_change_nothing_of_it(machine, before, after):
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((40, 3)), rng.standard_normal((5, 3))
+    fitted = machine(kernel=before).fit(X, (X[:, 0] > 0).astype(int))
+    read = fitted.transform if hasattr(fitted, "transform") else fitted.predict
+    expected = read(new)
+    fitted.set_params(kernel=after)
+    np.testing.assert_array_equal((fitted.transform if hasattr(fitted, "transform") else fitted.predict)(new), expected)
+    words = KernelRidge(kernel=Spectrum(2)).fit(["GATTACA", "TTACA"], [0.0, 1.0])
+    said = words.predict(["GATTA"])
+    np.testing.assert_array_equal(words.set_params(kernel=before).predict(["GATTA"]), said)

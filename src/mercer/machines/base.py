@@ -117,8 +117,8 @@ class KernelMachine(Fitted, BaseEstimator):  # type: ignore[misc]
                 f"X is a Gram matrix, {X!r}, whose rows kernel={self.kernel!r} would take for samples; give "
                 "kernel='precomputed', or the samples themselves"
             )
-        if isinstance(self.kernel, Kernel) and not self._precomputed():
-            samples = self.kernel.samples(X)
+        if features.kernel is not None and not holds_precomputed(features.kernel):
+            samples = features.kernel.samples(X)
             if samples.width is not None:  # sequences and the like have no columns to check
                 validate_data(features, X, reset=reset, skip_check_array=True)
             return samples

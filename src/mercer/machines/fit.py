@@ -72,6 +72,8 @@ class Fit:
     #: The number of columns of the samples and, of frames, their names, where they have any.
     n_features_in: int | None = None
     feature_names_in: Array | None = None
+    #: Whether the kernel was given as a Kernel, whose own door opens to data, and not by a name or as a function.
+    by_kernel: bool = False
 
     def contents(self) -> dict[str, Any]:
         """Every field by its name; from these alone the same Fit can be made again."""
@@ -179,6 +181,11 @@ class InputFeatures:
 
     def __init__(self, machine: Any, fit: Fit | None = None) -> None:
         self._machine, self.known = machine, fit is not None
+        given = getattr(machine, "kernel", None)
+        #: The Kernel whose door opens to data, if it was given as such: of a Fit its own, whatever parameters say now.
+        self.kernel: Kernel | None = given if isinstance(given, Kernel) else None
+        if fit is not None:
+            self.kernel = getattr(fit, "kernel", None) if fit.by_kernel else None
         if fit is not None and fit.n_features_in is not None:
             self.n_features_in_ = fit.n_features_in
             if fit.feature_names_in is not None:
@@ -198,7 +205,8 @@ class InputFeatures:
 
     def found(self) -> dict[str, Any]:
         """The fields of a Fit."""
-        return {name: getattr(self, f"{name}_", None) for name in ("n_features_in", "feature_names_in")}
+        columns = {name: getattr(self, f"{name}_", None) for name in ("n_features_in", "feature_names_in")}
+        return {**columns, "by_kernel": self.kernel is not None}
 
 
 def as_kept(X: Any, samples: Samples, *, whole: bool) -> Any:

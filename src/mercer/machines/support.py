@@ -244,7 +244,7 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
         if fit.function is not None:
             return Similarities(matrix_of(fit.function, in_memory(X), fit.shape_fit[0]))
         X = self._checked(X, InputFeatures(self, fit))
-        if isinstance(self.kernel, Kernel):
+        if fit.by_kernel:
             known: Samples = fit.kernel.samples(X)
             return known
         if isinstance(fit.expansion.samples, SparseVectors):
