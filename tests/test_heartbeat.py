@@ -9,6 +9,8 @@ from mercer import KernelLMS, KernelRidge, heartbeat
 from mercer.heartbeat import Heartbeat, said
 from mercer.kernels import Custom
 
+pytestmark = pytest.mark.slow("silence is waited for")
+
 X = np.arange(6.0)[:, None]
 
 

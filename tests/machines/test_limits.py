@@ -32,6 +32,8 @@ from mercer.callbacks import TimeLimit, TimeLimitError
 from mercer.deadline import look
 from mercer.kernels import Custom, FeatureMap, Gaussian
 
+pytestmark = pytest.mark.slow("limits of time are waited for")
+
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((700, 3)), np.arange(700) % 2
 SOON = 0.01

@@ -40,6 +40,8 @@ from mercer.solvers import SolverInterrupted, stage
 from mercer.solvers.lms import StepError
 from tests.interrupt import interrupted
 
+pytestmark = pytest.mark.slow("descents of hundreds of passes")
+
 X, y = load_diabetes(return_X_y=True)
 X, y = scale(X[:200]), scale(y[:200])
 Y = np.stack([y, np.sin(3 * y)], axis=1)

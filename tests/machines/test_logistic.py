@@ -22,6 +22,8 @@ from mercer.solvers import SolverInterrupted
 from mercer.solvers.newton import Iterate
 from tests.machines.watcher import Watcher
 
+pytestmark = pytest.mark.slow("Newton steps to a fine gap, beside those of peers")
+
 WEIGHTS = "weights change gamma='scale', as in scikit-learn's SVC"
 
 

@@ -19,6 +19,8 @@ from mercer.kernels import Exponential, Gaussian
 from mercer.machines.metric import indicators, learnt, left_out
 from tests.interrupt import interrupted
 
+pytestmark = pytest.mark.slow("a metric is learned by hundreds of small fits")
+
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 6))
 y = (X[:, 0] * X[:, 1] > 0).astype(int)
