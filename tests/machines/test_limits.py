@@ -33,7 +33,11 @@ from mercer.callbacks import TimeLimit, TimeLimitError
 from mercer.deadline import look
 from mercer.kernels import Custom, FeatureMap, Gaussian
 
-pytestmark = pytest.mark.slow("limits of time are waited for")
+pytestmark = [
+    pytest.mark.slow("limits of time are waited for"),
+    # The exception may come within a callback of a weak reference, where the interpreter can only report it.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((700, 3)), np.arange(700) % 2
