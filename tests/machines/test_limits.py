@@ -33,11 +33,7 @@ from mercer.callbacks import TimeLimit, TimeLimitError
 from mercer.deadline import look
 from mercer.kernels import Custom, FeatureMap, Gaussian
 
-pytestmark = [
-    pytest.mark.slow("limits of time are waited for"),
-    # The exception may come within a callback of a weak reference, where the interpreter can only report it.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.slow("limits of time are waited for")
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((700, 3)), np.arange(700) % 2
@@ -94,6 +90,8 @@ def test_what_is_silent_is_interrupted(machine):
     assert [one.category for one in said if issubclass(one.category, ConvergenceWarning)]
 
 
+# In a callback of a weak reference the exception is lost; what tells of itself ends all the same.
+@pytest.mark.filterwarnings("ignore:.*_remove:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("machine", TELLING, ids=lambda machine: type(machine).__name__)
 def test_what_goes_on_for_ever_leaves_what_it_has(machine):
     noise = np.random.default_rng(1).standard_normal((len(X), 3)) + 1e-3 * y[:, None]
