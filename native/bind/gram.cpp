@@ -174,6 +174,13 @@ void bind_gram(nb::module_& m) {
                          if (!use) return std::nullopt;
                          return memory.bytes<float>() + memory.bytes<double>();
                      })
+        // Computes all entries now, in double precision, and keeps them in single precision.
+        .def("hold",
+             [](BoundMatrices& held) {
+                 nb::gil_scoped_release release;
+                 held.matrices.single = mercer::held_gram(*held.matrices.exact);
+                 held.same_bits = false;
+             })
         // What a solver would read, written out: in double precision, and in single precision or None.
         .def_prop_ro(
             "error",

@@ -225,11 +225,11 @@ class Gram:
         """
         return self if order is None else Gram(self.kernel, self.samples.take(order), self.budget)
 
-    def reduction(self) -> StoredReduction:
+    def reduction(self, dtype: Any = np.float32) -> StoredReduction:
         """The squared distances, or whatever the kernel is a function of, stored once for kernels of all widths."""
         from mercer.gram.reduction import StoredReduction
 
-        return StoredReduction(self)
+        return StoredReduction(self, dtype)
 
     def held(self) -> Gram:
         """The same matrix computed once and kept, if that fits the budget; else this one, which computes as asked."""
