@@ -19,6 +19,7 @@ from mercer.kernels.pairs import Pairs
 from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 
 if TYPE_CHECKING:
     from mercer.gram.reduction import StoredReduction
@@ -191,7 +192,7 @@ class Gram:
 
     def __matmul__(self, V: Any) -> Array:
         """K @ V for a vector or matrix V, streamed in blocks of a few megabytes."""
-        V = np.asarray(V)
+        V = np.asarray(in_memory(V, "V"))
         if V.shape[:1] != (len(self),) or V.ndim > 2:
             raise ValueError(
                 f"K is {len(self)} by {len(self)}, so V must be a vector of {len(self)} numbers or a matrix of "
@@ -269,7 +270,7 @@ class Gram:
     def _positions(self, index: Any) -> NDArray[np.int64]:
         if isinstance(index, slice):
             return np.arange(len(self))[index]
-        which = np.atleast_1d(np.asarray(index))
+        which = np.atleast_1d(np.asarray(in_memory(index, "index")))
         if which.dtype == bool and which.shape == (len(self),):
             return np.flatnonzero(which)
         if which.ndim != 1 or (which.size and which.dtype.kind not in "iu"):
