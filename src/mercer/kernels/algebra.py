@@ -151,8 +151,8 @@ class Sum(OfSeveral):
     def __repr__(self) -> str:
         first, *others = self.parts
         # A number, unless the next is one, too: Python would add them.
-        alone = isinstance(first, Constant) and others and not isinstance(others[0], Constant)
-        text = number(first.c) if alone else repr(first)
+        two = isinstance(next(iter(others), first), Constant)
+        text = number(first.c) if isinstance(first, Constant) and not two else repr(first)
         for part in others:
             if isinstance(part, Scaled) and part.factor < 0:
                 opposite = part.inner if part.factor == -1 else Scaled(-part.factor, part.inner)
