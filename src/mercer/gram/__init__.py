@@ -71,6 +71,8 @@ class Gram:
 
     #: Whoever asks an operator for Z with K = Z Z' learns that a Gram matrix has none.
     factor: None = None
+    #: The stored reduction that solvers read, if it was made of one.
+    reduced_from: StoredReduction | None = None
 
     def __init__(self, kernel: Kernel, samples: Samples, budget: int = DEFAULT_BUDGET, *, lasting: bool = True) -> None:
         if budget < 0:
@@ -284,11 +286,14 @@ class Gram:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the matrix is made of, for pickle and copies: its rows are computed again when they are wanted."""
-        return {name: vars(self)[name] for name in ("kernel", "samples", "budget", "lasting", "given")}
+        names = ("kernel", "samples", "budget", "lasting", "given", "reduced_from")
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Gram.__init__(self, state["kernel"], state["samples"], state["budget"], lasting=state["lasting"])
-        self.given = state["given"]
+        self.given, self.reduced_from = state["given"], state["reduced_from"]
+        if self.reduced_from is not None:
+            self.pairs = self.reduced_from.gram(self.kernel).pairs
 
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, {len(self)} samples, {self.dtype})"
