@@ -31,6 +31,20 @@ X = np.random.default_rng(3).standard_normal((50, 20))
 ROW = 50 * 8
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1).normalized(), (Linear() + 1).normalized(), 2 * Linear().normalized() + 3], ids=repr
+)
+def test_a_sample_is_the_same_as_itself_in_blocks_of_any_columns(kernel, dtype):
+    gram = kernel.gram(X.astype(dtype))
+    rows, columns = np.array([3, 1, 40, 3, 7]), np.array([40, 3, 9, 3])
+    block, expected = gram.block(rows, columns), gram.to_dense()[np.ix_(rows, columns)]
+    own = rows[:, None] == columns
+    assert (block[own] == gram.diag()[3]).all()
+    assert (block[own] == expected[own]).all()
+    np.testing.assert_allclose(block, expected, rtol=10 * np.finfo(dtype).eps, atol=10 * np.finfo(dtype).eps)
+
+
 def test_rows_are_kept():
     gram = Gaussian(1).gram(X, budget=10**6)
     K = gram.to_dense()

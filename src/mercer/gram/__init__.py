@@ -132,7 +132,11 @@ class Gram:
         right = self._positions(columns)
         if len(right) and (np.diff(right) == 1).all():
             return self.pairs.block(left, slice(int(right[0]), int(right[-1]) + 1))
-        return self.between(left, right).dense()
+        out = self.between(left, right).dense()
+        if self.pairs.exact_diagonal:  # which pairs of two choices of samples do not know
+            row, column = np.nonzero(left[:, None] == right)
+            out[row, column] = self._diagonal[left[row]]
+        return out
 
     def between(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
         """The pairs of the samples at these positions with others of them."""
