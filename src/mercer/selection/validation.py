@@ -142,7 +142,7 @@ def cross_val_predict(
         why = "metadata are routed"
     if why is not None:
         return left("cross_val_predict", why, given)
-    asked = Asked("cross_val_predict", estimator, X, y, groups, cv, None, params)
+    asked = Asked("cross_val_predict", estimator, X, y, groups, cv, unscored, params)
     trials = asked.trials(n_jobs=n_jobs)
     tested = np.concatenate([test for _, test in trials.splits])
     if not np.array_equal(np.sort(tested), np.arange(asked.samples)):
@@ -245,6 +245,11 @@ def permutation_test_score(
     return left("permutation_test_score", "trials have one set of targets", given)  # type: ignore[no-any-return]
 
 
+def unscored(estimator: Any, X: Any, y: Any = None) -> float:
+    """The score where only predictions are wanted, for machines that have none of their own."""
+    return np.nan
+
+
 class Asked:
     """What a function was asked of an estimator: the samples, the splits, the scorer, and where metadata go."""
 
@@ -267,7 +272,7 @@ class Asked:
         router = MetadataRouter(owner=name)
         router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        if self.scorer is not None:
+        if self.scorer is not unscored:
             router.add(scorer=self.scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
         try:
             routed = process_routing(router, "fit", **self.fit_params)
@@ -278,7 +283,7 @@ class Asked:
                 routed_params=error.routed_params,
             ) from error
         self.fit_params, self.split_params = routed.estimator.fit, routed.splitter.split
-        if self.scorer is not None:
+        if self.scorer is not unscored:
             self.score_params = routed.scorer.score
 
     def splits(self) -> list[tuple[Any, Any]]:
