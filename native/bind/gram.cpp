@@ -174,6 +174,23 @@ void bind_gram(nb::module_& m) {
                          if (!use) return std::nullopt;
                          return memory.bytes<float>() + memory.bytes<double>();
                      })
+        // Computes all entries now, in double precision, and keeps them in single precision.
+        .def("hold",
+             [](BoundMatrices& held) {
+                 nb::gil_scoped_release release;
+                 held.matrices.single = mercer::held_gram(*held.matrices.exact);
+                 held.same_bits = false;
+             })
+        // The rows that are held, each with the zeros beyond it, or None.
+        .def("held_rows",
+             [](nb::handle_t<BoundMatrices> self) -> std::optional<nb::ndarray<nb::numpy, const float, nb::ndim<2>>> {
+                 const auto& held = nb::cast<const BoundMatrices&>(self);
+                 const float* rows = held.matrices.single ? held.matrices.single->row(0) : nullptr;
+                 if (!rows) return std::nullopt;
+                 const auto n = std::size_t(held.matrices.single->size());
+                 return nb::ndarray<nb::numpy, const float, nb::ndim<2>>(
+                     rows, {n, std::size_t(mercer::held_stride(Index(n)))}, self);
+             })
         // What a solver would read, written out: in double precision, and in single precision or None.
         .def_prop_ro(
             "error",

@@ -76,7 +76,8 @@ void bind_solvers(nb::module_& m) {
         .def(
             "__init__",
             [](PythonProblemRun* self, Values q, Values lower, Values upper, Values l1, Values ridge, Values total,
-               std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f) {
+               std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f,
+               bool known) {
                 new (self) PythonProblemRun{q, lower, upper, l1, ridge, total, sample, group, a, f, {}};
                 mercer::Problem& p = self->task.problem;
                 p.count = Index(q.shape(0));
@@ -86,10 +87,11 @@ void bind_solvers(nb::module_& m) {
                 p.group = group ? group->data() : nullptr;
                 p.groups = int(total.shape(0));
                 for (std::size_t g = 0; g < total.shape(0) && g < 2; ++g) self->task.total[g] = total.data()[g];
-                self->task.a = a.data(), self->task.f = f.data();
+                self->task.a = a.data(), self->task.f = f.data(), self->task.known = known;
             },
             "q"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "l1"_a.noconvert(), "ridge"_a.noconvert(),
-            "total"_a.noconvert(), "sample"_a.none(), "group"_a.none(), "a"_a.noconvert(), "f"_a.noconvert())
+            "total"_a.noconvert(), "sample"_a.none(), "group"_a.none(), "a"_a.noconvert(), "f"_a.noconvert(),
+            "known"_a = false)
         // Primal, dual, violation and biases of a and f as they are.
         .def("certify",
              [](PythonProblemRun& self) {

@@ -20,6 +20,9 @@ template <class T> class Gram {
                                               const std::vector<Index>& columns) const = 0;
     // All pairs; made once and kept.
     virtual const Pairs<T>& all() const = 0;
+    // Row i where it stands in memory, followed by zeros up to held_stride(size()); null if rows are computed. The next
+    // row stands held_stride(size()) entries further.
+    virtual const T* row(Index) const { return nullptr; }
     // k(x_i, x_i)
     virtual double diagonal(Index i) const = 0;
     // Memory that all() takes, and that a sample takes once it is packed.
@@ -38,6 +41,12 @@ template <class T> class Gram {
 template <class T, class S>
 std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error,
                                       std::size_t budget = std::numeric_limits<std::size_t>::max(), double lost = 0);
+
+// The entries of a row of a matrix that is held, with the zeros that the passes of the solver read beyond it.
+Index held_stride(Index size);
+
+// The same matrix in single precision, computed whole now and rounded; it does not need the other any more.
+std::unique_ptr<Gram<float>> held_gram(const Gram<double>& source);
 
 // A matrix that exists: entry (i, j) at data[order[i] * row_stride + order[j] * column_stride]. In single precision its
 // entries are rounded if they are double; `largest` of them says by how much.

@@ -66,6 +66,7 @@ template <class T> class Decomposition {
             const std::vector<Index>& working = choose();
             Index limit = stopping_.most_steps() - solved_.steps;
             if (!active_) limit = std::min(limit, Policy::steps(Index(working.size())));
+            if (all_) limit = std::min(limit, policy_.steps_of_all());
             Outcome outcome;
             const Status status = minimise(working, limit, outcome);
             solved_.steps += outcome.steps;
@@ -106,19 +107,20 @@ template <class T> class Decomposition {
     }
 
     const std::vector<Index>& choose() {
-        if (policy_.whole() && !everything_.empty()) return everything_;
-        if (policy_.whole()) {
-            everything_.resize(std::size_t(problem_.count));
-            std::iota(everything_.begin(), everything_.end(), Index(0));
-        }
+        if (policy_.whole() && !matrix_.held() && !everything_.empty()) return everything_;
         Index free = 0;
         for (Index p = 0; p < problem_.count; ++p)
             free += a_[p] > problem_.lower[p] && a_[p] < problem_.upper[p] && a_[p] != 0;
-        const Index part = vast_ ? policy_.active(free) : 0;
+        all_ = matrix_.held() && policy_.all(free, solved_.rounds);
+        if ((all_ || policy_.whole()) && everything_.empty()) {
+            everything_.resize(std::size_t(problem_.count));
+            std::iota(everything_.begin(), everything_.end(), Index(0));
+        }
+        const Index part = vast_ && !all_ ? policy_.active(free) : 0;
         active_ = part > 0;
         const Index size = active_ ? part : policy_.block(free);
         const std::vector<Index>& working =
-            policy_.whole() ? everything_ : selection_.next(problem_, a_, slopes_, size);
+            all_ || policy_.whole() ? everything_ : selection_.next(problem_, a_, slopes_, size);
         working_ = Index(working.size());
         if (active_) return working;
         std::vector<Index> columns(working.size());
@@ -126,6 +128,11 @@ template <class T> class Decomposition {
         std::vector<double> diagonal(working.size());
         for (std::size_t i = 0; i < working.size(); ++i) diagonal[i] = matrix_.diagonal(columns[i]);
         block_.choose(problem_, working, diagonal);
+        if (all_) {
+            block_.read_from(matrix_.held(), held_stride(matrix_.size()));
+            return working;
+        }
+        block_.make_room();
         if (policy_.whole() && matrix_.size() == problem_.count)
             block_.fetch_with([&](const std::vector<Index>& which, const std::vector<T*>& rows) {
                 // Once many rows have been wanted, the rest come too, by all threads; but not where each has its own
@@ -149,12 +156,12 @@ template <class T> class Decomposition {
             a[i] = a_[working[i]], s[i] = slopes_.slope[std::size_t(working[i])];
         double largest = 0;
         for (double slope : s) largest = std::max(largest, std::abs(slope));
-        const double inner = policy_.enough(slopes_.violation, largest, active_);
+        const double inner = policy_.enough(slopes_.violation, largest, active_, all_ || policy_.whole());
         if (active_) return minimise_part(working, std::move(a), inner, limit, outcome);
         try {
             block_.solve(a, s, inner, limit, outcome);
         } catch (const Interrupted&) {
-            if (!policy_.whole()) throw;
+            if (!all_ && !policy_.whole()) throw;
             outcome.interrupted = std::current_exception(); // what the block has is worth keeping, and cheap
         }
         after_ = block_.a();
@@ -199,7 +206,7 @@ template <class T> class Decomposition {
         if (moved.empty()) return false;
         backup_ = f_;
         try {
-            if (policy_.whole())
+            if (policy_.whole() && !all_)
                 update_whole(moved, delta);
             else
                 update(moved, delta);
@@ -286,7 +293,7 @@ template <class T> class Decomposition {
     std::vector<double> after_; // the coefficients of the working set, once minimised
     // Whether working sets may be active sets, too large for a block, and whether this one is. What is left for rows
     // may depend on the number of threads, if each has a problem; the steps must not.
-    bool vast_, active_ = false;
+    bool vast_, active_ = false, all_ = false;
     Index working_, within_ = 0; // rows computed within active sets
     double gap_ = 0;             // when last reported
     PairedCoefficients paired_;

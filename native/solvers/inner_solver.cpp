@@ -21,13 +21,15 @@ template <class T> void InnerSolver<T>::choose(const Problem& problem, const std
     which_ = which;
     given_ = diagonal;
     fetch_ = nullptr;
+    there_ = nullptr;
     size_ = Index(which.size());
     stride_ = (size_ + kScanUnit - 1) / kScanUnit * kScanUnit;
-    matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T));
     T* memory = arrays_.reserve(std::size_t(6 * stride_));
     for (T** array : {&slope_, &diagonal_, &rise_[0], &rise_[1], &fall_[0], &fall_[1]})
         *array = memory, memory += stride_;
 }
+
+template <class T> void InnerSolver<T>::make_room() { matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T)); }
 
 template <class T> void InnerSolver<T>::fetch_with(Fetch fetch) {
     fetch_ = std::move(fetch);
@@ -36,6 +38,7 @@ template <class T> void InnerSolver<T>::fetch_with(Fetch fetch) {
 }
 
 template <class T> const T* InnerSolver<T>::row(Index i) {
+    if (there_) return there_ + i * there_stride_;
     if (fetch_ && !ready_[std::size_t(i)]) fetch(i);
     return matrix() + i * stride_;
 }
@@ -131,7 +134,7 @@ template <class T> void InnerSolver<T>::solve(const std::vector<double>& a, cons
         for (int g = 0; g < 2; ++g) rise_[g][i] = -infinity, fall_[g][i] = infinity;
         if (i < size_) refresh(i);
     }
-    for (Index i = 0; i < size_ && !fetch_; ++i)
+    for (Index i = 0; i < size_ && !fetch_ && !there_; ++i)
         std::fill(matrix() + i * stride_ + size_, matrix() + (i + 1) * stride_, T(0));
 
     outcome = {};

@@ -32,12 +32,16 @@ struct Outcome {
 
 template <class T> class InnerSolver {
   public:
-    // Makes room for a block of these coefficients, with the diagonal of their K. The matrix is then either filled, all
-    // of it, or its rows are fetched when they are first needed, a few at a time.
+    // The coefficients to work on, with the diagonal of their K. Their matrix is in memory as `read_from` says, or
+    // `make_room` makes room for it: then it is either filled, all of it, or its rows are fetched when they are first
+    // needed, a few at a time.
     void choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal);
+    void make_room();
     // Writes these rows, or all of the matrix if it returns true.
     using Fetch = std::function<bool(const std::vector<Index>& which, const std::vector<T*>& rows)>;
     void fetch_with(Fetch fetch);
+    // Or the rows stand in memory already, this far from each other.
+    void read_from(const T* rows, Index stride) { there_ = rows, there_stride_ = stride; }
     T* matrix() { return static_cast<T*>(matrix_.data()); }
     Index stride() const { return stride_; }
     const T* row(Index i);
@@ -65,6 +69,8 @@ template <class T> class InnerSolver {
     std::vector<Index> which_;
     Index size_ = 0, stride_ = 0;
     Slab matrix_;
+    const T* there_ = nullptr;
+    Index there_stride_ = 0;
     Fetch fetch_;
     std::vector<std::uint8_t> ready_; // rows, where they are fetched one by one
     Index fetched_ = 0;

@@ -20,6 +20,10 @@ namespace mercer {
 // for.
 inline constexpr Index kSmall = 1024;
 
+// Where all rows stand in memory, a working set of all coefficients needs no copy of them. A problem of up to this number
+// begins with that.
+inline constexpr Index kWholeHeld = 16384;
+
 // Once one in this many rows of a block was wanted, all the others are computed, too.
 inline constexpr Index kMany = 8;
 
@@ -40,6 +44,11 @@ class Policy {
 
     // Whether the problem is its own working set.
     bool whole() const { return whole_; }
+    // Whether the next working set of a problem whose rows all stand in memory is all of it: at first, and as long as
+    // blocks would be as large.
+    bool all(Index free, Index round) const {
+        return problem_.count <= kWholeHeld && (round == 0 || 2 * block(free) > problem_.count);
+    }
     // The largest working set that there is memory for.
     Index largest() const { return largest_; }
     // Bytes for rows that are kept.
@@ -65,13 +74,15 @@ class Policy {
     Index first() const { return whole_ ? problem_.count : std::min(kSmall, largest_); }
 
     // The violation to which a working set is solved, where the problem's is this one and the largest slope that one.
-    double enough(double violation, double largest_slope, bool active) const {
+    double enough(double violation, double largest_slope, bool active, bool all) const {
         const double noise = 4 * epsilon_ * largest_slope; // a block's own slopes are rounded
-        if (whole_) return std::max(noise, goal_of_whole_ * goal());
+        if (all) return std::max(noise, goal_of_whole_ * goal());
         return std::max({noise, kEnough * goal(), (active ? kShrunk : kFall) * violation});
     }
     // The steps on one working set before the slopes are found anew in double precision.
     static Index steps(Index working) { return std::max(kLeastSteps, working * kStepsEach); }
+    // The steps with all coefficients before blocks of them, whose steps are cheaper, take over.
+    Index steps_of_all() const { return kAllEach * problem_.count; }
 
   private:
     // A block that is a part of the problem is solved to this share of the violation at hand, but not below this one of
@@ -87,7 +98,7 @@ class Policy {
     // of all. Each is decomposed in turn, until its violation is this share of what it was.
     static constexpr Index kActive = 16, kPerFree = 2, kPart = 8;
     static constexpr double kShrunk = 0.3;
-    static constexpr Index kLeastSteps = 20000, kStepsEach = 100;
+    static constexpr Index kLeastSteps = 20000, kStepsEach = 100, kAllEach = 2;
 
     bool large() const { return !settings_.together && problem_.count > std::max(settings_.vast, kWhole); }
     // Whether a coefficient may grow for ever; then the solver looks at all of them together, to see whether they do.
@@ -97,7 +108,7 @@ class Policy {
 
     const Problem& problem_;
     const Settings& settings_;
-    double cost_, goal_, epsilon_, goal_of_whole_ = 0;
+    double cost_, goal_, epsilon_, goal_of_whole_ = kGoal;
     Index largest_;
     bool whole_;
     std::size_t of_rows_, left_, of_part_;

@@ -5,11 +5,14 @@
 
 namespace mercer {
 
-void make_feasible(const Problem& problem, const double* total, double* a) {
+bool make_feasible(const Problem& problem, const double* total, double* a) {
     double missing[2] = {}, mass[2] = {};
+    bool moved = false;
     for (int g = 0; g < problem.groups; ++g) missing[g] = total[g];
     for (Index p = 0; p < problem.count; ++p) {
-        a[p] = std::clamp(a[p], problem.lower[p], problem.upper[p]);
+        const double before = a[p];
+        a[p] = std::clamp(before, problem.lower[p], problem.upper[p]);
+        moved |= a[p] != before;
         missing[problem.group_of(p)] -= a[p];
         mass[problem.group_of(p)] += std::abs(a[p]);
     }
@@ -22,7 +25,9 @@ void make_feasible(const Problem& problem, const double* total, double* a) {
         const double before = a[p];
         a[p] = std::clamp(before + rest, problem.lower[p], problem.upper[p]);
         rest = a[p] == before + rest ? 0 : rest - (a[p] - before);
+        moved |= a[p] != before;
     }
+    return moved;
 }
 
 } // namespace mercer

@@ -64,7 +64,7 @@ struct NegativeCurvature {
 
 // Moves a into the bounds, and then the first coefficients of each group as far as its total asks: so LIBSVM starts its
 // nu machines.
-void make_feasible(const Problem& problem, const double* total, double* a);
+bool make_feasible(const Problem& problem, const double* total, double* a);
 
 // Some coefficients of a problem as a problem of their own, in which the others stay as they are: f = K a of all.
 class Subproblem {

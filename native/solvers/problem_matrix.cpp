@@ -72,7 +72,7 @@ std::vector<Run> common_runs(const Gram<T>& gram, const std::vector<const Proble
 
 template <class T> ProblemMatrix<T>::ProblemMatrix(const Gram<T>& gram, const Problem& problem, const LentRows<T>& lent,
                                                    std::size_t budget)
-    : gram_(gram), common_(lent.common) {
+    : gram_(gram), held_(gram.row(0) != nullptr), common_(held_ ? nullptr : lent.common) {
     std::vector<Index> where(static_cast<std::size_t>(gram.size()), -1);
     bool plain = true;
     for (Index p = 0; p < problem.count; ++p) {
@@ -85,6 +85,7 @@ template <class T> ProblemMatrix<T>::ProblemMatrix(const Gram<T>& gram, const Pr
         for (Index p = 0; p < problem.count; ++p) column_[std::size_t(p)] = where[std::size_t(problem.sample_of(p))];
     }
     ranges_ = runs(samples_);
+    all_held_ = held_ && plain && size() == gram.size() && ranges_.size() == 1 && ranges_.front().shift == 0;
     if (ranges_.size() > kPieces) {
         own_ = gram.between(samples_, samples_);
         ranges_ = {{0, size(), 0}};
@@ -99,11 +100,13 @@ template <class T> ProblemMatrix<T>::ProblemMatrix(const Gram<T>& gram, const Pr
 
 template <class T> void ProblemMatrix<T>::square(const std::vector<Index>& columns, T* out, Index stride) const {
     const Index n = Index(columns.size());
-    std::vector<Index> known, missing, samples;
-    const bool gather = gram_.cost() > costs::kGather;
+    std::vector<Index> there, missing, samples, where = columns; // where: the places of the entries in such rows
+    if (held_)
+        for (Index& c : where) c = samples_[std::size_t(c)];
+    const bool gather = held_ || gram_.cost() > costs::kGather;
     for (Index r = 0; r < n; ++r)
-        if (gather && kept_->find(columns[std::size_t(r)])) {
-            known.push_back(r);
+        if (gather && known(columns[std::size_t(r)])) {
+            there.push_back(r);
         } else {
             missing.push_back(r);
             samples.push_back(samples_[std::size_t(columns[std::size_t(r)])]);
@@ -112,10 +115,10 @@ template <class T> void ProblemMatrix<T>::square(const std::vector<Index>& colum
     if (m == n) return gram_.between(samples, samples)->fill_symmetric(out, stride);
     // Rows that are kept are far away, a line of memory for every entry: they are read from the diagonal on, and in the
     // columns of those that are not. The rest is the mirror image of that.
-    const Index* c = columns.data();
-    parallel(Index(known.size()), [&](long k) {
-        const Index r = known[std::size_t(k)];
-        const T* row = kept_->find(c[r]);
+    const Index* c = where.data();
+    parallel(Index(there.size()), [&](long k) {
+        const Index r = there[std::size_t(k)];
+        const T* row = known(columns[std::size_t(r)]);
         for (Index j = r; j < n; ++j) out[r * stride + j] = row[c[j]];
         for (Index j : missing) {
             if (j > r) break;
@@ -125,7 +128,7 @@ template <class T> void ProblemMatrix<T>::square(const std::vector<Index>& colum
     constexpr Index kLine = 64 / sizeof(T);
     parallel((n + kLine - 1) / kLine, [&](long t) {
         const Index first = t * kLine, last = std::min(n, first + kLine);
-        for (Index j : known) {
+        for (Index j : there) {
             if (j >= last) break;
             for (Index r = std::max(first, j + 1); r < last; ++r) out[r * stride + j] = out[j * stride + r];
         }
@@ -135,7 +138,7 @@ template <class T> void ProblemMatrix<T>::square(const std::vector<Index>& colum
     gram_.between(samples, samples)->fill_symmetric(fresh.data(), m);
     parallel(m, [&](long k) {
         const Index r = missing[std::size_t(k)];
-        for (auto j = std::upper_bound(known.begin(), known.end(), r); j != known.end(); ++j)
+        for (auto j = std::upper_bound(there.begin(), there.end(), r); j != there.end(); ++j)
             out[r * stride + *j] = out[*j * stride + r];
         for (Index j = 0; j < m; ++j) out[r * stride + missing[std::size_t(j)]] = fresh[std::size_t(k * m + j)];
     });
@@ -189,18 +192,18 @@ template <class T>
 void ProblemMatrix<T>::update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f) {
     kept_->begin_round();
     std::vector<Index> missing;
-    std::vector<std::uint8_t> known(moved.size());
+    std::vector<std::uint8_t> there(moved.size());
     for (std::size_t r = 0; r < moved.size(); ++r) {
-        known[r] = kept_->find(moved[r]) != nullptr;
-        if (known[r])
+        there[r] = !(held_ && own_) && known(moved[r]) != nullptr;
+        if (there[r] && !held_)
             kept_->use(moved[r]);
-        else
+        else if (!there[r])
             missing.push_back(moved[r]);
     }
     kept_->claim(missing);
     computed_ += Index(missing.size());
     try {
-        add_all(moved, known, Index(missing.size()), delta, f);
+        add_all(moved, there, Index(missing.size()), delta, f);
     } catch (...) {
         kept_->disclaim();
         throw;
@@ -208,7 +211,7 @@ void ProblemMatrix<T>::update(const std::vector<Index>& moved, const std::vector
 }
 
 template <class T> void ProblemMatrix<T>::add_all(const std::vector<Index>& moved,
-                                                  const std::vector<std::uint8_t>& known, Index left,
+                                                  const std::vector<std::uint8_t>& there, Index left,
                                                   const std::vector<double>& delta, double* f) {
     // Pieces of the columns are shared out, some to a thread; each is summed by one.
     const Pairs<T>& pairs = own_ ? *own_ : gram_.all();
@@ -236,10 +239,10 @@ template <class T> void ProblemMatrix<T>::add_all(const std::vector<Index>& move
             batch.first = done, batch.fresh.clear(), batch.rows.clear();
             while (done < count) {
                 const Index next = std::min(count, done + kAccumulated);
-                const Index more = std::count(known.begin() + done, known.begin() + next, std::uint8_t(0));
+                const Index more = std::count(there.begin() + done, there.begin() + next, std::uint8_t(0));
                 if (Index(batch.fresh.size()) + more > share) break;
                 for (; done < next; ++done) {
-                    if (known[std::size_t(done)]) continue;
+                    if (there[std::size_t(done)]) continue;
                     const Index column = moved[std::size_t(done)];
                     batch.fresh.push_back(done - batch.first);
                     batch.rows.push_back(own_ ? column : samples_[std::size_t(column)]);
@@ -256,7 +259,7 @@ template <class T> void ProblemMatrix<T>::add_all(const std::vector<Index>& move
             for (Index b = 0; b < batches; ++b) {
                 poll();
                 const Batch& batch = batches_[std::size_t(b)];
-                add(pairs, pieces[std::size_t(t)], batch, moved.data() + batch.first, known.data() + batch.first,
+                add(pairs, pieces[std::size_t(t)], batch, moved.data() + batch.first, there.data() + batch.first,
                     delta.data() + batch.first, f);
             }
         });
@@ -266,14 +269,14 @@ template <class T> void ProblemMatrix<T>::add_all(const std::vector<Index>& move
 // f += K[:, moved] delta for a piece of the columns and one batch of rows; those not yet known are computed and, if
 // they have a slot, kept.
 template <class T> void ProblemMatrix<T>::add(const Pairs<T>& pairs, const Range& piece, const Batch& batch,
-                                              const Index* moved, const std::uint8_t* known, const double* delta,
+                                              const Index* moved, const std::uint8_t* there, const double* delta,
                                               double* f) {
     const Index count = batch.count;
     const std::vector<Index>&fresh = batch.fresh, &rows = batch.rows;
     std::vector<const T*> at(static_cast<std::size_t>(count));
     auto sum = [&](Index first, Index last, const T* block, Index stride) {
         for (Index r = 0; r < count; ++r)
-            if (known[r]) at[std::size_t(r)] = kept_->find(moved[r]) + first;
+            if (there[r]) at[std::size_t(r)] = known(moved[r]) + first + (held_ ? piece.shift : 0);
         for (std::size_t k = 0; k < fresh.size(); ++k) at[std::size_t(fresh[k])] = block + Index(k) * stride;
         scans<T>().accumulate(count, last - first, at.data(), delta, f + first);
     };

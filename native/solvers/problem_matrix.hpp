@@ -48,6 +48,8 @@ template <class T> class ProblemMatrix {
     void whole(T* out, Index stride);
     void read(const std::vector<Index>& columns, const std::vector<T*>& out);
     double diagonal(Index column) const { return gram_.diagonal(samples_[std::size_t(column)]); }
+    // The rows of all columns where they stand, each followed by zeros up to held_stride(size()); null if they do not.
+    const T* held() const { return all_held_ ? gram_.row(0) : nullptr; }
     // f += K[:, moved] delta, in double precision.
     void update(const std::vector<Index>& moved, const std::vector<double>& delta, double* f);
 
@@ -62,12 +64,18 @@ template <class T> class ProblemMatrix {
         std::unique_ptr<typename Pairs<T>::Ready> ready;
     };
     // f += K[:, moved] delta; `left` of the rows are missing.
-    void add_all(const std::vector<Index>& moved, const std::vector<std::uint8_t>& known, Index left,
+    void add_all(const std::vector<Index>& moved, const std::vector<std::uint8_t>& there, Index left,
                  const std::vector<double>& delta, double* f);
     void add(const Pairs<T>& pairs, const Range& piece, const Batch& batch, const Index* moved,
-             const std::uint8_t* known, const double* delta, double* f);
+             const std::uint8_t* there, const double* delta, double* f);
+
+    // A row in memory, if it is there: entries are by column, or by sample if the matrix is held.
+    const T* known(Index column) const {
+        return held_ ? gram_.row(samples_[std::size_t(column)]) : kept_->find(column);
+    }
 
     const Gram<T>& gram_;
+    bool held_, all_held_ = false;
     CommonRows<T>* common_;
     KeptRows<T>* kept_; // lent, or its own
     KeptRows<T> own_rows_;

@@ -26,8 +26,8 @@ bool single_may_do(const Problem& problem, Index samples, double error, double t
     return 0.005 * error * std::sqrt(squares) <= tol; // false for an infinite bound or error
 }
 
-// Of tol.
-constexpr double kNegligible = 0.05;
+// Of tol: what is added to the violation as it is, and what the solver may make room for.
+constexpr double kNegligible = 0.05, kRoom = 0.6;
 
 // Of the objectives: where rounding may have moved them by more, they are computed anew. At the optimum both move by
 // the same a'Ea / 2, E being the errors of the matrix. This part of their bound times a'a is about five standard
@@ -114,7 +114,7 @@ bool judge(const Gram<double>& exact, ExactProducts& products, double error, Pro
         doubt.objectives = 0;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
-    if (doubt.violation > kNegligible * tol) {
+    if (doubt.violation > kNegligible * tol && !(task.solved.violation + doubt.violation <= tol)) {
         products.violators(error);
         doubt.violation = 0;
     }
@@ -169,9 +169,20 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& t
     Settings rest = settings;
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
         run(*matrices.single, memory, task, settings, number);
+        // What rounding may have done to the violation is made room for where steps are cheap.
+        if (const Doubt doubt(*matrices.exact, task, matrices.single->error());
+            matrices.single->row(0) && task.solved.status == Status::converged &&
+            task.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
+            Settings finer = settings;
+            finer.tol = settings.tol - doubt.violation;
+            if (finer.max_steps >= 0) finer.max_steps = std::max<Index>(0, finer.max_steps - task.solved.steps);
+            run(*matrices.single, memory, task, finer, number);
+        }
         ExactProducts products(*matrices.exact, problem, task.a, task.f);
         if (judge(*matrices.exact, products, matrices.single->error(), task, settings.tol)) return;
         products.all();
+    } else {
+        task.begun = false; // f may be known, but not to these digits
     }
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
     if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
@@ -185,7 +196,7 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& t
 void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& task, const Settings& settings,
                Index number) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    task.begun = false;
+    task.begun = task.known;
     task.solved = {};
     task.certificate = {infinity, -infinity, infinity, {}};
     try {
@@ -252,8 +263,8 @@ void solve(const Matrices& matrices, std::vector<ProblemRun>& tasks, const Setti
     Settings settings = wanted;
     settings.progress = one_at_a_time(wanted.progress);
     double work = 0;
-    for (const ProblemRun& task : tasks) {
-        make_feasible(task.problem, task.total, task.a);
+    for (ProblemRun& task : tasks) {
+        task.known = !make_feasible(task.problem, task.total, task.a) && task.known;
         work += double(task.problem.count) * double(task.problem.count);
     }
     // To wake another thread takes longer than to solve what is tiny in all.

@@ -18,6 +18,7 @@ struct ProblemRun {
     double *a = nullptr, *f = nullptr;
     bool finished = false; // false if an interruption came first; a and f belong together even then, once begun
     bool begun = false;
+    bool known = false; // whether f is K a already, to the last bits of the matrix: then it is not computed
     Solved solved;
     Certificate certificate;
     int bits = 64; // the precision in which it ended

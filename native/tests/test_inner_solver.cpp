@@ -22,6 +22,7 @@ template <class T> static void fill(InnerSolver<T>& block, const Problem& proble
     std::vector<double> diagonal;
     for (Index p : which) diagonal.push_back(entry(p, p));
     block.choose(problem, which, diagonal);
+    block.make_room();
     auto write = [=](Index i, T* row) {
         for (std::size_t j = 0; j < which.size(); ++j) row[j] = T(entry(which[std::size_t(i)], which[j]));
     };

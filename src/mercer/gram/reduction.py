@@ -36,12 +36,12 @@ class StoredReduction:
     Gram(Gaussian(sigma=2) + 0.1 * Linear(), 3 samples, float64)
     """
 
-    def __init__(self, gram: Gram) -> None:
+    def __init__(self, gram: Gram, dtype: Any = np.float32) -> None:
         self.samples, self.budget = gram.samples, gram.budget
         own = reduced(gram.kernel, gram.pairs)[1]
         x = own.x.astype(np.float64)
         self.pairs = NativePairs(x, x, own.reduction, (), 0.0, own.scale)
-        self.matrix = np.empty(own.shape, dtype=np.float32)
+        self.matrix = np.empty(own.shape, dtype=dtype)
         for rows in chunks(len(x), 8 * len(x)):
             self.matrix[rows] = self.pairs.block(rows, slice(0, len(x)))
 
@@ -94,6 +94,10 @@ class ReducedPairs(BoundPairs):
     def matrices(
         self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
     ) -> _native.Matrices:
+        if self.stored_reduction.matrix.dtype == np.float64:
+            program = self.plan.program.ordered(order).native
+            stored = _native.stored_matrices(self.stored_reduction.matrix, order)
+            return _native.compose_matrices([stored], program, self.shape[0] if order is None else len(order), np.inf)
         exact = self.pairs.matrices(whole, order, packed, single=False)
         if not (single and self.fits_single()):
             return exact

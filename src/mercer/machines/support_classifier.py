@@ -244,7 +244,7 @@ class SupportClassifier(LabelledMachine):
         fit = fit_of(self)
         return self._decided(fit, self._values(fit, X))
 
-    def _decided(self, fit: ClassifierFit, values: Array) -> Array:
+    def _decided(self, fit: Any, values: Array) -> Array:
         if values.ndim == 1:
             return values
         if not fit.by_pairs:
@@ -262,9 +262,12 @@ class SupportClassifier(LabelledMachine):
         return self._predict(fit_of(self), X)
 
     def _predict(self, fit: ClassifierFit, X: Any) -> Array:
+        return self._named(fit, self._values(fit, X))
+
+    def _named(self, fit: Any, values: Array) -> Array:
+        """The classes, given the values of all functions."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        values = self._values(fit, X)
         if fit.by_pairs and not self.break_ties:
             values = distances(fit, values) if self.votes == "distance" else won(values > 0, len(fit.classes))
         else:
@@ -399,7 +402,7 @@ def won(first: Array, k: int) -> Vector:
     return np.asarray(first @ signs(k) + as_second)
 
 
-def distances(fit: ClassifierFit, values: Vector) -> Vector:
+def distances(fit: Any, values: Vector) -> Vector:
     """How far each row is on the side of every class, in the sum of its pairs."""
     return np.asarray((values * inverse(fit.lengths)) @ signs(len(fit.classes)))
 

@@ -149,7 +149,7 @@ def task_of(problem: Problem, start: Vector | None) -> CoreProblem:
     if problem.total is None:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
     (one,) = problem.columns()
-    return CoreProblem(one, start)
+    return CoreProblem(one, *start) if isinstance(start, tuple) else CoreProblem(one, start)
 
 
 def contradicted(

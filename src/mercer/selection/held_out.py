@@ -1,0 +1,88 @@
+"""What scorers take for a fitted machine: what it says of the rows that were held out is known already.
+
+Of any other rows, and for scorers that want more than answers, there is the fitted machine itself, made when it is asked
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
+
+from mercer.samples.base import Array
+
+
+class Known:
+    """The answers of one machine at some rows, given the values of its functions there."""
+
+    def __init__(self, machine: Any, X: Any, answers: dict[str, Callable[[], Any]], fitted: Callable[[], Any]) -> None:
+        self._machine, self._X, self._answers, self._fitted = machine, X, answers, fitted
+        self._said: dict[str, Any] = {}
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._machine)
+
+    def __sklearn_tags__(self) -> Any:
+        return self._machine.__sklearn_tags__()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in self._answers:
+            return lambda X, name=name: self._answer(name, X)
+        return getattr(self.machine(), name)
+
+    def machine(self) -> Any:
+        """The fitted machine."""
+        if "machine" not in self._said:
+            self._said["machine"] = self._fitted()
+        return self._said["machine"]
+
+    def answer(self, name: str) -> Any:
+        """What a method says of the rows that were held out."""
+        if name not in self._said:
+            self._said[name] = self._answers[name]()
+        return self._said[name]
+
+    def _answer(self, name: str, X: Any) -> Any:
+        return self.answer(name) if X is self._X else getattr(self.machine(), name)(X)
+
+
+def plain_score(scorer: Any, machine: Any) -> Callable[[Any, Any], float] | None:
+    """The function of targets and predictions that a scorer comes to, if it is one that needs no checks here."""
+    if type(scorer) is _PassthroughScorer:
+        if is_classifier(machine):
+            return accuracy
+        return r2 if is_regressor(machine) else None
+    if isinstance(scorer, _BaseScorer) and not scorer._kwargs and scorer._sign == 1:
+        if scorer._score_func is accuracy_score and is_classifier(machine):
+            return accuracy
+        if scorer._score_func is r2_score and is_regressor(machine):
+            return r2
+    return None
+
+
+def takes_answers(scorer: Any) -> bool:
+    """Whether a scorer asks for answers alone, and never for the machine."""
+    if isinstance(scorer, _MultimetricScorer):
+        return all(takes_answers(one) for one in scorer._scorers.values())
+    return isinstance(scorer, (_BaseScorer, _PassthroughScorer))
+
+
+def accuracy(y: Array, said: Array) -> float:
+    return float(np.average(np.asarray(y) == said))
+
+
+def r2(y: Array, said: Array) -> float:
+    """As ``r2_score`` has it for one column of targets."""
+    y = np.asarray(y, dtype=np.float64)
+    lost, around = float(((y - said) ** 2).sum()), float(((y - np.average(y)) ** 2).sum())
+    if around == 0:
+        return 1.0 if lost == 0 else 0.0
+    return 1.0 - lost / around

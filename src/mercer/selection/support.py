@@ -1,0 +1,251 @@
+"""The support vector machines of a search: problems on the matrix of all rows, along the prices of errors.
+
+The problem of a split has the samples that are held out, too, with bounds of zero: so all splits read the same rows, and
+f = K a, which the solver knows at every sample, says what the machine would answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.gram import Gram
+from mercer.kernels import Kernel
+from mercer.machines import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines.novelty import INSIDE, OUTSIDE
+from mercer.machines.support import NOT_FINITE, SupportMachine
+from mercer.machines.support_classifier import SupportClassifier, columns_of, members_of
+from mercer.machines.training import Posed, Training, certificate_of
+from mercer.problem import Problem, Vector, unchecked
+from mercer.samples import Samples
+from mercer.samples.base import Array
+from mercer.selection.cells import ALONG
+from mercer.solvers import SMO, Solution
+
+Positions = NDArray[np.int64]
+MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+
+
+def why_not(machine: SupportMachine) -> str | None:
+    """Why a machine of these classes is fitted on its own; None if it need not be."""
+    if machine.solver != "smo":
+        return f"solver={machine.solver!r}"
+    if callable(machine.kernel) and not isinstance(machine.kernel, Kernel):
+        return "its kernel is a function of blocks"
+    if isinstance(machine, SupportClassifier) and machine._calibrates():
+        return "probability=True"
+    return None
+
+
+@dataclass(eq=False)
+class Answered:
+    """The solution of one cell on one split: values at rows that were asked for, and all that a Fit is made of."""
+
+    machine: Any
+    training: Training
+    problems: list[Problem]
+    solutions: list[Solution]
+    facts: SimpleNamespace
+    values: Array
+    seconds: float
+
+    @property
+    def certificate(self) -> Any:
+        found = tuple(certificate_of(solution) for solution in self.solutions)
+        return found[0] if len(found) == 1 else found
+
+    def answers(self, values: Array) -> dict[str, Callable[[], Any]]:
+        """What the machine says, given the values of its functions."""
+        machine, facts = self.machine, self.facts
+        if isinstance(machine, SupportClassifier):
+            return {
+                "predict": lambda: machine._named(facts, values),
+                "decision_function": lambda: machine._decided(facts, values),
+            }
+        if isinstance(machine, OneClassSVM):
+            return {
+                "predict": lambda: np.where(values > 0, INSIDE, OUTSIDE),
+                "decision_function": lambda: values,
+                "score_samples": lambda: values + facts.offset,
+            }
+        return {"predict": lambda: values}
+
+    def fitted(self) -> Any:
+        """The machine with a Fit of its own."""
+        posed = Posed(self.training, None, self.problems, None)  # type: ignore[arg-type]
+        self.machine._fit = self.machine._keep(posed, self.solutions)
+        return self.machine
+
+
+def solve_chain(
+    machines: Sequence[Any],
+    X: Any,
+    y: Any,
+    weight: Any,
+    train: Positions,
+    asked: Positions,
+    samples: Samples,
+    gram_of: Callable[[Kernel], Gram],
+    stop: Callable[[Any], bool] | None = None,
+) -> Iterator[Answered | Exception]:
+    """What comes of each machine in turn, fitted to X and y, which are the rows ``train`` of all samples.
+
+    Values are those at the rows ``asked`` of all samples. A machine that cannot be fitted gives its exception, and the
+    others go on without it.
+    """
+    training: Training | None = None
+    last: list[tuple[Vector, Vector]] | None = None
+    price = 0.0
+    for machine in machines:
+        begun = time.perf_counter()
+        try:
+            machine._validate_params()
+            if training is None:
+                training = machine._training(X, y, weight)
+                rows = train[training.place]
+                gram = gram_of(training.kernel)
+                spread = Spread.of(rows, len(samples))
+            problems = machine._problems(training)
+            posed = [spread.over_all(problem) for problem in problems]
+            along = ALONG[type(machine)]
+            now = float(getattr(machine, along))
+            starts = None if last is None else [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
+            solver = machine._solver(training)
+            found = replace(solver, progress=stop).solve(gram, posed, starts)
+            last, price = [(solution.coefficients, solution.f) for solution in found], now
+            solutions = [spread.back(problem, solution) for problem, solution in zip(problems, found, strict=True)]
+            machine._refuse_overflow(training, solutions)
+            combined = machine._combined(training, problems, solutions)
+            if not (np.isfinite(combined.coefficients).all() and np.isfinite(combined.bias).all()):
+                raise ValueError(NOT_FINITE)
+            machine._warn(training, solutions)
+            facts = SimpleNamespace(**combined.facts)
+            values = values_at(machine, training, gram, rows, asked, found, combined)
+            yield Answered(machine, training, problems, solutions, facts, values, time.perf_counter() - begun)
+        except Exception as error:
+            last = None
+            yield error
+
+
+@dataclass(eq=False)
+class Spread:
+    """How problems of some rows become problems of all, in which the others have bounds of zero."""
+
+    rows: Positions
+    size: int
+    #: Whether that is worth it: a few of many rows are better alone.
+    all: bool
+
+    @classmethod
+    def of(cls, rows: Positions, size: int) -> Spread:
+        return cls(rows, size, 2 * len(rows) >= size)
+
+    def whole(self, problem: Problem) -> bool:
+        """Whether a problem has one coefficient for each of the rows, and becomes one of all."""
+        return self.all and problem.sample is None
+
+    def over_all(self, problem: Problem) -> Problem:
+        if not self.whole(problem):
+            own = np.arange(len(problem)) if problem.sample is None else problem.sample
+            return replace(problem, sample=self.rows[own])
+        (one,) = problem.columns()
+        arrays = {name: self._spread(getattr(one, name)) for name in ("q", "lower", "upper", "l1", "ridge")}
+        group = None if problem.group is None else self._spread(problem.group)
+        return unchecked(**(problem.__dict__ | arrays | {"group": group}))
+
+    def _spread(self, values: Array) -> Array:
+        out = np.zeros(self.size, dtype=values.dtype)
+        out[self.rows] = values
+        return out
+
+    def back(self, problem: Problem, solution: Solution) -> Solution:
+        """The solution of the problem as it was posed."""
+        if not self.whole(problem):
+            return solution
+        return replace(solution, coefficients=solution.coefficients[self.rows], f=solution.f[self.rows])
+
+
+def started(problem: Problem, a: Vector, f: Vector, along: str, ratio: float) -> tuple[Vector, Vector] | Vector | None:
+    """Where a problem begins whose neighbour, with prices lower by this ratio, has the solution a with f = K a.
+
+    Coefficients at their bounds grow with these, free ones stay; of all multiples of a the best is taken.
+    """
+    if along != "C" or not np.isfinite(ratio):
+        return a
+    energy = float(a @ f)
+    if not energy > 0:
+        return a, f
+    best = (float(problem.q @ a) - float(np.asarray(problem.l1) @ np.abs(a))) / energy
+    scale = min(max(best, 1.0), ratio) if ratio > 1 else ratio
+    return scale * a, scale * f
+
+
+def values_at(
+    machine: Any,
+    training: Training,
+    gram: Gram,
+    rows: Positions,
+    asked: Positions,
+    found: Sequence[Solution],
+    combined: Any,
+) -> Array:
+    """The values of all functions of a machine at these rows, as ``_values`` of the machine would have them."""
+    bias = combined.bias
+    one = len(bias) == 1
+    if len(found[0].f) == len(gram) and all(len(solution.f) == len(gram) for solution in found):
+        margins = [machine._margin(s)[0] if isinstance(machine, SupportClassifier) else 1.0 for s in found]
+        values = np.stack([s.f[asked] / m for s, m in zip(found, margins, strict=True)], axis=1) + bias
+        sizes = np.array([np.abs(s.coefficients).sum() / abs(m) for s, m in zip(found, margins, strict=True)])
+        if isinstance(machine, SupportClassifier):
+            settle(values, gram, rows, asked, combined.coefficients, bias, sizes)
+    else:
+        values = products(machine, training, gram, rows, asked, combined.coefficients, bias)
+    return values[:, 0] if one else values
+
+
+def settle(
+    values: Array, gram: Gram, rows: Positions, asked: Positions, a: Vector, bias: Vector, sizes: Vector
+) -> None:
+    """Computes those values in float64 whose sign float32 leaves in doubt."""
+    live = gram._live
+    doubt = 0.0 if live is None else live.matrices.error
+    unsure = np.flatnonzero((np.abs(values) <= doubt * sizes).any(axis=1))
+    if not len(unsure):
+        return
+    support = np.flatnonzero(a.any(axis=1))
+    if len(support):
+        block = gram.exact.block(asked[unsure], rows[support])
+        values[unsure] = block @ a[support] + bias
+
+
+def products(
+    machine: Any, training: Training, gram: Gram, rows: Positions, asked: Positions, a: Vector, bias: Vector
+) -> Array:
+    """Values by products of the matrix with the coefficients."""
+    classes = 0 if training.classes is None else len(training.classes)
+    if isinstance(machine, SupportClassifier) and machine._by_pairs(training.classes):
+        sums = np.empty((classes, len(asked), classes - 1))
+        for c, members in enumerate(members_of(training)):
+            own = np.arange(members.start, members.stop)
+            sums[c] = product(gram, asked, rows[own], a[own])
+        flat = sums.transpose(1, 0, 2).reshape(len(asked), -1)
+        of_first, of_second = columns_of(classes)
+        return np.asarray(flat.take(of_first, axis=1) + flat.take(of_second, axis=1) + bias)
+    return np.asarray(product(gram, asked, rows, a) + bias)
+
+
+def product(gram: Gram, asked: Positions, rows: Positions, a: Vector) -> Array:
+    """K[asked, rows] @ a."""
+    used = np.flatnonzero(a.any(axis=1))
+    if not len(used):
+        return np.zeros((len(asked), a.shape[1]))
+    held = gram.held_rows
+    if held is None:
+        return np.asarray(gram.between(asked, rows[used]).product(a[used]))
+    return held[np.ix_(asked, rows[used])].astype(np.float64) @ a[used]
