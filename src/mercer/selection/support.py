@@ -181,7 +181,7 @@ def started(problem: Problem, a: Vector, f: Vector, along: str, ratio: float) ->
     energy = float(a @ f)
     if not energy > 0:
         return a, f
-    best = (float(problem.q @ a) - float(np.asarray(problem.l1) @ np.abs(a))) / energy
+    best = (float(problem.q @ a) - float(np.sum(problem.l1 * np.abs(a)))) / energy
     scale = min(max(best, 1.0), ratio) if ratio > 1 else ratio
     return scale * a, scale * f
 
