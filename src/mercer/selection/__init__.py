@@ -1,1 +1,40 @@
-"""Choosing."""
+"""Choosing parameters and kernels: scikit-learn's tools, in which the cells of a search share what they compute.
+
+Each has scikit-learn's signature and answers; what is no machine of ours goes to scikit-learn's own code.
+"""
+
+from mercer.selection.nested import nested_cross_validate
+from mercer.selection.rules import one_standard_error
+from mercer.selection.search import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    HalvingRandomSearchCV,
+    RandomizedSearchCV,
+)
+from mercer.selection.trial import Trial
+from mercer.selection.trials import Trials
+from mercer.selection.validation import (
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    validation_curve,
+)
+
+__all__ = [
+    "GridSearchCV",
+    "HalvingGridSearchCV",
+    "HalvingRandomSearchCV",
+    "RandomizedSearchCV",
+    "Trial",
+    "Trials",
+    "cross_val_predict",
+    "cross_val_score",
+    "cross_validate",
+    "learning_curve",
+    "nested_cross_validate",
+    "one_standard_error",
+    "permutation_test_score",
+    "validation_curve",
+]
