@@ -1,0 +1,1 @@
+"""Choosing machines and their parameters: many fits on the same data, for little more than the price of one."""
