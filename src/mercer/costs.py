@@ -97,5 +97,5 @@ SHORT_ROWS = 500
 # -- penalties of kernel ridge regression: ``mercer.selection.ridge_path`` ----------------------------------------
 
 #: Cholesky factors that take as long as all eigenvectors of the same matrix.
-#: Seen: 10 of 1,000 rows, 22 of 4,000.
-EIGENVECTORS = 20
+#: Seen: 20 of 500 rows, 10 of 1,000, 13 of 2,000, 22 of 4,000 on two threads.
+EIGENVECTORS = 15

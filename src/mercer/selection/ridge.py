@@ -28,7 +28,7 @@ class RidgeFamily:
     """``KernelRidge`` with any penalties, with and without a bias.
 
     >>> X, y = np.arange(6.0)[:, None], np.arange(6.0)
-    >>> machines = [KernelRidge(alpha=alpha) for alpha in (0.0, 1.0)]
+    >>> machines = [KernelRidge(alpha=alpha) for alpha in (0.1, 1.0)]
     >>> train, test = np.arange(4), np.arange(4, 6)
     >>> gram = RidgeFamily().kernel(machines[0], X, train).gram(X)
     >>> (values,) = RidgeFamily().held_out_of_splits(machines, y, None, gram, [(train, test)])

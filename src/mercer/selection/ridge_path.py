@@ -57,9 +57,9 @@ def held_out_path(
 
     >>> from mercer.kernels import Linear
     >>> K = WholeMatrix(Linear().gram(np.array([[1.0], [2.0], [3.0]])))
-    >>> ((one, other),) = held_out_path(K, np.array([1.0, 2.0, 3.5]), [0.0, 5.0], [([0, 1], [2])])
+    >>> ((one, other),) = held_out_path(K, np.array([1.0, 2.0, 3.5]), [1.0, 5.0], [([0, 1], [2])])
     >>> one.test.round(6), other.test.round(6)
-    (array([3.]), array([1.5]))
+    (array([2.5]), array([1.5]))
     """
     posed = Posed(K, y.reshape(len(y), -1), np.ones(len(y)) if weight is None else weight, bias)
     folds = [Fold.of(posed, *split) for split in splits]
