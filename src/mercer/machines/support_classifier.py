@@ -264,7 +264,10 @@ class SupportClassifier(LabelledMachine):
     def _predict(self, fit: ClassifierFit, X: Any) -> Array:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        values = self._values(fit, X)
+        return self._labels(fit, self._values(fit, X))
+
+    def _labels(self, fit: ClassifierFit, values: Array) -> Array:
+        """The classes that the values of every problem's function speak for."""
         if fit.by_pairs and not self.break_ties:
             values = distances(fit, values) if self.votes == "distance" else won(values > 0, len(fit.classes))
         else:
