@@ -27,9 +27,8 @@ from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.shown import Shown
 from mercer.solvers import Solution
-from mercer.solvers.certificate import CoreProblem
 from mercer.solvers.convexity import by_construction
-from mercer.solvers.removal import Optimum, optimum, without_each
+from mercer.solvers.removal import INSIDE, Optimum, middle_bias, optimum, without_each
 from mercer.threads import limited
 
 #: Refits that are solved in one call.
@@ -356,7 +355,14 @@ class _OneProblem:
         return value, norm
 
     def _free(self, a: Vector) -> Array:
-        return (a != 0) & (a > self.problem.lower) & (a < self.problem.upper)
+        p, size = self.problem, INSIDE * float(np.abs(a).max(initial=0.0))
+        return (np.abs(a) > size) & (a > p.lower + size) & (a < p.upper - size)
+
+    def _bias(self, problem: Problem, solution: Solution) -> float:
+        assert solution.f is not None
+        if self._free(solution.coefficients).any():
+            return float(solution.bias)
+        return middle_bias(problem, solution.coefficients, solution.f)
 
     def _without(self, i: int) -> tuple[Problem, Vector]:
         """The problem without a sample, and where to begin."""
@@ -369,16 +375,16 @@ class _OneProblem:
     def _recentre(self, value: Vector, places: Positions) -> None:
         """Without free coefficients the bias is in the middle of an interval that the sample may have ended."""
         for i in places:
-            core = CoreProblem(self._without(int(i))[0], self.solution.coefficients, self.solution.f)
-            core.native.certify()
-            value[i] = core.f[i] + core.native.bias[0]
+            f = self.solution.f
+            assert f is not None
+            value[i] = f[i] + middle_bias(self._without(int(i))[0], self.solution.coefficients, f)
 
     def _refit(self, places: Positions, value: Vector, norm: Vector) -> None:
         machine = self.of.machine
         problems, starts = zip(*(self._without(int(i)) for i in places), strict=True)
         with limited(machine.n_jobs):
             solutions = machine._solver(self.of.posed.training).solve(self.gram, problems, starts)
-        for i, solution in zip(places, solutions, strict=True):
-            value[i] = solution.f[i] + solution.bias
+        for i, problem, solution in zip(places, problems, solutions, strict=True):
+            value[i] = solution.f[i] + self._bias(problem, solution)
             norm[i] = np.sqrt(max(float(solution.squared_norm), 0.0))
             self.of.violation = max(self.of.violation, certificate_of(solution).violation)

@@ -17,6 +17,7 @@ from scipy.linalg.lapack import dpstrf
 
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
+from mercer.solvers.certificate import CoreProblem
 
 Positions = NDArray[np.int64]
 
@@ -31,6 +32,8 @@ STEPS = 500
 TOGETHER = 96
 #: A share of a bound, or of a slope, that is rounding.
 ROUNDING = 1e-9
+#: Further from its ends than this share of the largest coefficient, a free one is free beyond rounding.
+INSIDE = 1e-7
 #: What counts as no motion.
 STILL = 1e-11
 #: Samples whose slope is further than this from mattering, in units of the margin, are looked at in the end only.
@@ -144,6 +147,9 @@ def optimum(K: Array, problem: Problem, a: Vector) -> Optimum | None:
         if changed is None:
             return None
         if np.array_equal(changed, state):
+            low, high = limits(state, problem)
+            if not np.minimum(a - low, high - a)[free].max() > INSIDE * np.abs(a).max():
+                return None
             state = state.copy()
             state[tied] = KEPT
             return Optimum(problem, a, b, f, state)
@@ -327,6 +333,16 @@ class Paths:
         return a
 
 
+def middle_bias(problem: Problem, a: Vector, f: Vector) -> float:
+    """The best bias for these coefficients: those that are at an end but for rounding, are at it."""
+    size = INSIDE * float(np.abs(a).max(initial=0.0))
+    ends = (problem.lower, problem.upper, np.zeros(len(a)))
+    at = np.select([np.abs(a - end) <= size for end in ends], ends, a)
+    core = CoreProblem(problem, at, f)
+    core.native.certify()
+    return float(core.native.bias[0])
+
+
 def without_each(K: Array, best: Optimum, left: Positions, wrong: Vector | None = None) -> Removals:
     """The solutions without each of these samples, from K in memory; their violations are computed anew from K.
 
@@ -366,16 +382,21 @@ def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Pos
     own = np.arange(len(left))
     slope = problem.q - f
     lower, upper = np.tile(problem.lower, (len(left), 1)), np.tile(problem.upper, (len(left), 1))
-    lower[own, left] = np.minimum(full[own, left], 0.0)
+    lower[own, left] = np.minimum(full[own, left], 0.0)  # early ones are solutions for this much of its bound
     upper[own, left] = np.maximum(full[own, left], 0.0)
+    size = np.abs(best.a).max(initial=0.0)
     beyond = np.maximum(np.maximum(lower - full, full - upper), 0.0).max(axis=1)
     rise = np.where(full < upper, slope - np.where(full >= 0, problem.l1, -problem.l1), -np.inf).max(axis=1)
     fall = np.where(full > lower, slope + np.where(full <= 0, problem.l1, -problem.l1), np.inf).min(axis=1)
     violation = np.maximum(rise - fall, 0.0)
     size = np.abs(best.a).max(initial=0.0)
     free = (paths.state == NEGATIVE) | (paths.state == POSITIVE)
+    free &= np.minimum(paths.at - paths.low, paths.high - paths.at) > INSIDE * size
     free[own, paths.left] = False
+    lost = paths.lost | (beyond > 1e-7 * size) | ~np.isfinite(f).all(axis=1)
     # without a free coefficient the bias may lie anywhere between two ends, of which the path knows one
-    lost = paths.lost | (beyond > 1e-7 * size) | ~np.isfinite(f).all(axis=1) | ~(free.any(axis=1) | paths.early)
+    for r in np.flatnonzero(~(free.any(axis=1) | paths.early | lost)):
+        one = replace(problem, lower=lower[r], upper=upper[r])
+        paths.value[r] = f[r, left[r]] + middle_bias(one, full[r], f[r])
     squared = np.einsum("ij,ij->i", full, f)
     return Removals(paths.value, squared, np.where(lost, np.inf, violation), paths.early, paths.steps)
