@@ -167,9 +167,7 @@ class _Removal:
         with limited(machine.n_jobs):
             self.posed: Posed = machine._pose(X, y, sample_weight)
             training = self.posed.training
-            self.solutions = machine._solver(training).solve(
-                self.posed.gram, self.posed.problems, None, training.order
-            )
+            self.solutions = machine._solver(training).solve(self.posed.gram, self.posed.problems, None, training.order)
         machine._refuse_overflow(training, self.solutions)
         self.fit = machine._fit = machine._keep(self.posed, self.solutions)
         self.settled = dict.fromkeys((UNCHANGED, WRONG, FOLLOWED, REFITTED), 0)
@@ -313,7 +311,14 @@ class _OneProblem:
     """One problem, and the samples that are left out of it."""
 
     def __init__(
-        self, gram: Gram, K: Array | None, problem: Problem, solution: Solution, rows: Positions, tol: float, of: _Removal
+        self,
+        gram: Gram,
+        K: Array | None,
+        problem: Problem,
+        solution: Solution,
+        rows: Positions,
+        tol: float,
+        of: _Removal,
     ) -> None:
         self.gram, self.problem, self.solution, self.tol, self.of = gram, problem, solution, tol, of
         self.best: Optimum | None = None

@@ -157,7 +157,9 @@ def optimum(K: Array, problem: Problem, a: Vector) -> Optimum | None:
     return None
 
 
-def corrected(state: Array, a: Vector, value: Vector, problem: Problem, tied: Positions, target: Vector) -> Array | None:
+def corrected(
+    state: Array, a: Vector, value: Vector, problem: Problem, tied: Positions, target: Vector
+) -> Array | None:
     """The states that a solution of these states asks for; None if it is no solution at the samples that are tied."""
     low, high = limits(state, problem)
     free = (state == NEGATIVE) | (state == POSITIVE)
@@ -176,7 +178,13 @@ def corrected(state: Array, a: Vector, value: Vector, problem: Problem, tied: Po
 def after(state: Array, over: Array | bool, a: Vector) -> Array:
     """The states beyond those ends of their intervals."""
     over = np.broadcast_to(over, state.shape)
-    choices = [np.where(over, UPPER, ZERO), np.where(over, ZERO, LOWER), POSITIVE, NEGATIVE, np.where(a > 0, POSITIVE, NEGATIVE)]
+    choices = [
+        np.where(over, UPPER, ZERO),
+        np.where(over, ZERO, LOWER),
+        POSITIVE,
+        NEGATIVE,
+        np.where(a > 0, POSITIVE, NEGATIVE),
+    ]
     conditions = [state == POSITIVE, state == NEGATIVE, state == UPPER, state == LOWER, state == KEPT]
     return np.select(conditions, choices, np.where(over, NEGATIVE, POSITIVE))
 
@@ -259,7 +267,9 @@ class Paths:
         of_basis = self.of_basis[going]
         M = T[which[:, None, :], which[:, :, None]] * (known[:, None, :] & known[:, :, None])
         M[:, np.arange(width), np.arange(width)] += ~known
-        right = np.where(of_basis[:, None], (which == left[:, None]) * fall[:, None], -T[left[:, None], which] * fall[:, None])
+        right = np.where(
+            of_basis[:, None], (which == left[:, None]) * fall[:, None], -T[left[:, None], which] * fall[:, None]
+        )
         try:
             x = np.linalg.solve(M, (right * known)[..., None])[..., 0] * known
         except np.linalg.LinAlgError:
