@@ -3,6 +3,8 @@
 Each has scikit-learn's signature and answers; what is no machine of ours goes to scikit-learn's own code.
 """
 
+from mercer.selection.bounds import LooBound, loo_bound
+from mercer.selection.leave_one_out import LeaveOneOut, leave_one_out
 from mercer.selection.nested import nested_cross_validate
 from mercer.selection.rules import one_standard_error
 from mercer.selection.search import (
@@ -26,6 +28,8 @@ __all__ = [
     "GridSearchCV",
     "HalvingGridSearchCV",
     "HalvingRandomSearchCV",
+    "LeaveOneOut",
+    "LooBound",
     "RandomizedSearchCV",
     "Trial",
     "Trials",
@@ -33,6 +37,8 @@ __all__ = [
     "cross_val_score",
     "cross_validate",
     "learning_curve",
+    "leave_one_out",
+    "loo_bound",
     "nested_cross_validate",
     "one_standard_error",
     "permutation_test_score",
