@@ -177,15 +177,18 @@ class GradientDescent:
         self, K: Operator, problems: Sequence[LeastSquares], start: Sequence[Vector | None] | None = None
     ) -> list[Descent]:
         """A descent for each problem, from f = 0 or from the coefficients of the start."""
-        if not np.isfinite(K.diag()).all():
-            raise ValueError("k(x, x) is not finite on these samples; scale the data first")
         starts = [None] * len(problems) if start is None else start
         found: list[Descent] = []
         try:
+            if not np.isfinite(K.diag()).all():
+                raise ValueError("k(x, x) is not finite on these samples; scale the data first")
             for problem, a in zip(problems, starts, strict=True):
                 found.append(self._solved(K, problem, a))
-        except SolverInterrupted as interrupt:
-            raise SolverInterrupted([*found, *interrupt.solutions]) from interrupt
+        except KeyboardInterrupt as interrupt:
+            if isinstance(interrupt, SolverInterrupted):
+                found += interrupt.solutions
+            rest = zip(problems[len(found) :], starts[len(found) :], strict=True)
+            raise SolverInterrupted([*found, *(unbegun(problem, a) for problem, a in rest)]) from interrupt
         return found
 
     def _solved(self, K: Operator, problem: LeastSquares, start: Vector | None) -> Descent:
@@ -311,6 +314,13 @@ class GradientDescent:
                     a[preconditioner.some] += change
             if history.passed(a.copy(), problem.error(f), None if problem.held is None else learned.at(problem.held)):
                 return
+
+
+def unbegun(problem: LeastSquares, start: Vector | None) -> Descent:
+    """A descent of which nothing is known but where it was to start."""
+    a = np.zeros_like(problem.y) if start is None else start
+    bias = np.zeros(a.shape[1])
+    return Descent(a, bias, (UNKNOWN,) * a.shape[1], errors=(), held=(), step=0.0, limit=np.inf, stopped=False)
 
 
 def judged(K: Operator, certificate: Certificate, a: Vector, f: Vector) -> Certificate:
