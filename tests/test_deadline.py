@@ -195,6 +195,31 @@ def test_it_is_heard_where_it_can_only_be_reported(call, reported):
     assert set(reported) <= ({ValueError} if call is in_a_hook else set())
 
 
+def test_another_hook_may_come_meanwhile(reported, monkeypatch):
+    """It is left where it is, and goes on to hear of everything else."""
+    ours = sys.unraisablehook
+
+    def work():
+        try:
+            in_python()
+        except TimeIsUp:
+            before = sys.unraisablehook
+            assert before is not ours
+            monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: before(unraisable))
+            installed.append(sys.unraisablehook)
+        in_ends()
+
+    installed = []
+    for _ in range(3):
+        with pytest.raises(TimeIsUp), Deadline(0.01):
+            work()
+        assert sys.unraisablehook is installed[-1]
+        assert not reported
+    Failing()
+    assert reported == [ValueError]
+    monkeypatch.setattr(sys, "unraisablehook", ours)
+
+
 def test_it_is_heard_where_it_can_only_be_reported_in_many_threads(reported):
     heard = []
 

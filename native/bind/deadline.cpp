@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace nb = nanobind;
@@ -44,14 +45,14 @@ class Deadline {
 
     // Raises the exception in the thread of the deadline, unless it is on its way there or somebody has it.
     void strike() {
-        if (!open_) return;
+        if (!open_ || held()) return;
+        install_hook(); // makes an object, and so may run what the collector of garbage calls; look again
+        if (!open_ && struck.empty()) unhook();
+        if (!open_ || held()) return;
         if (!struck_) {
             struck_ = true;
             struck.push_back(this);
-            install_hook();
             idle_ = Py_REFCNT(kind_.ptr());
-        } else if (Py_REFCNT(kind_.ptr()) > idle_) {
-            return;
         }
         raise();
     }
@@ -67,6 +68,8 @@ class Deadline {
         open_ = true;
         current = this;
     }
+
+    bool held() const { return struck_ && Py_REFCNT(kind_.ptr()) > idle_; }
 
     void raise() { PyThreadState_SetAsyncExc(thread_, kind_.ptr()); }
 
@@ -87,6 +90,10 @@ class Deadline {
         nb::object before = nb::borrow(found);
         nb::object ours = nb::cpp_function([before](nb::handle unraisable) {
             if (raise_again(nb::object(unraisable.attr("exc_type")))) return;
+            struct Count {
+                Count() { ++reporting; }
+                ~Count() { --reporting; }
+            } count;
             try {
                 before(unraisable);
             } catch (const nb::python_error& error) {
@@ -94,23 +101,29 @@ class Deadline {
             }
         });
         if (PySys_SetObject("unraisablehook", ours.ptr()) != 0) throw nb::python_error();
-        Py_XDECREF(hook);
+        if (hook) retired.push_back(hook);
         Py_XDECREF(previous);
         hook = ours.release().ptr();
         previous = before.release().ptr();
     }
 
-    // Whoever has put another hook over ours calls ours as long as it likes: it passes everything on.
+    // Whoever has put another hook over ours calls ours as long as it likes: it passes everything on. The interpreter
+    // holds no reference to a hook that it calls, so none goes while one may be called in another thread.
     static void unhook() {
         if (!hook || PySys_GetObject("unraisablehook") != hook) return;
         if (PySys_SetObject("unraisablehook", previous) != 0) throw nb::python_error();
-        Py_CLEAR(hook);
+        retired.push_back(hook);
+        hook = nullptr;
         Py_CLEAR(previous);
+        if (reporting == 0)
+            for (PyObject* one : std::exchange(retired, {})) Py_DECREF(one);
     }
 
     static thread_local Deadline* current;
     static std::vector<Deadline*> struck; // those that are open and have struck
     static PyObject *hook, *previous;     // ours, and that which it took the place of
+    static std::vector<PyObject*> retired;
+    static int reporting; // calls of other hooks by ours that have not returned
 
     nb::object kind_, over_; // the class, and a lock that is free when all is over
     std::optional<double> seconds_;
@@ -123,6 +136,8 @@ thread_local Deadline* Deadline::current = nullptr;
 std::vector<Deadline*> Deadline::struck;
 PyObject* Deadline::hook = nullptr;
 PyObject* Deadline::previous = nullptr;
+std::vector<PyObject*> Deadline::retired;
+int Deadline::reporting = 0;
 
 } // namespace
 

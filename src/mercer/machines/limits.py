@@ -28,8 +28,9 @@ def within_limits(fit: Any) -> Any:
     @functools.wraps(fit)
     def fitted(self: Any, *args: Any, **keywords: Any) -> Any:
         before, limit = self._fit, _limit(self)
-        try:  # a method that calls another of the same machine shares its deadline
-            with _heartbeat(self), Deadline(None if limit is None else limit.latest, owner=self) as deadline:
+        deadline = Deadline(None if limit is None else limit.latest, owner=self)
+        try:
+            with _heartbeat(self), deadline as deadline:  # one method that calls another shares its deadline
                 return fit(self, *args, **keywords)
         except SolverInterrupted as interrupt:
             if deadline.owner is not self or not _by_time(interrupt):
