@@ -20,7 +20,8 @@ class Deadline {
     // An exception's class of its own: whoever holds a reference to it holds the exception.
     Deadline(nb::object kind, std::optional<double> seconds) : kind_(std::move(kind)), seconds_(seconds) {}
 
-    std::optional<double> seconds() const { return seconds_; }
+    ~Deadline() { end(); }
+    Deadline(const Deadline&) = delete;
 
     // The deadline that counts in this thread: this one from now on, unless there is another.
     static nb::object enter(nb::handle self) {
@@ -34,7 +35,7 @@ class Deadline {
     void end() {
         if (!open_) return;
         open_ = false;
-        current = nullptr;
+        if (current == this) current = nullptr;
         if (struck_) {
             PyThreadState_SetAsyncExc(thread_, nullptr);
             std::erase(struck, this);
@@ -62,8 +63,8 @@ class Deadline {
         nb::module_ threads = nb::module_::import_("_thread");
         over_ = threads.attr("allocate_lock")();
         over_.attr("acquire")();
-        nb::object watch = self.attr("_watch");
-        threads.attr("start_new_thread")(watch, nb::make_tuple(over_));
+        nb::tuple known = nb::make_tuple(nb::weakref(self), *seconds_, over_);
+        threads.attr("start_new_thread")(self.attr("_watch"), known);
         thread_ = PyThread_get_thread_ident();
         open_ = true;
         current = this;
@@ -111,7 +112,8 @@ class Deadline {
     // holds no reference to a hook that it calls, so none goes while one may be called in another thread.
     static void unhook() {
         if (!hook || PySys_GetObject("unraisablehook") != hook) return;
-        if (PySys_SetObject("unraisablehook", previous) != 0) throw nb::python_error();
+        if (PySys_SetObject("unraisablehook", previous) != 0)
+            return PyErr_Clear(); // it stays, and passes everything on
         retired.push_back(hook);
         hook = nullptr;
         Py_CLEAR(previous);
@@ -144,7 +146,6 @@ int Deadline::reporting = 0;
 void bind_deadline(nb::module_& m) {
     nb::class_<Deadline>(m, "Deadline")
         .def(nb::init<nb::object, std::optional<double>>(), "kind"_a, "seconds"_a.none())
-        .def_prop_ro("seconds", &Deadline::seconds)
         .def(
             "__enter__", [](nb::handle_t<Deadline> self) { return Deadline::enter(self); },
             nb::sig("def __enter__(self) -> typing.Self"))

@@ -13,6 +13,7 @@ the exception can come neither before ``with`` knows of the deadline, nor after 
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from mercer import _native
@@ -47,12 +48,16 @@ class Deadline(_native.Deadline):
         super().__init__(type("TimeIsUp", (TimeIsUp,), {}), seconds)
         self.owner = owner
 
-    def _watch(self, over: LockType) -> None:
+    @staticmethod
+    def _watch(reference: weakref.ref[Deadline], seconds: float, over: LockType) -> None:
         """Runs in a thread of its own until all is over."""
-        assert self.seconds is not None
-        wait = min(self.seconds, threading.TIMEOUT_MAX)
+        wait = min(seconds, threading.TIMEOUT_MAX)
         while not over.acquire(timeout=wait):
-            self.strike()
+            deadline = reference()
+            if deadline is None:
+                return
+            deadline.strike()
+            del deadline  # at the exit of the interpreter, which does not wait for this thread, it holds nothing
             wait = AGAIN
 
 
