@@ -145,7 +145,7 @@ int Deadline::reporting = 0;
 
 void bind_deadline(nb::module_& m) {
     nb::class_<Deadline>(m, "Deadline")
-        .def(nb::init<nb::object, std::optional<double>>(), "kind"_a, "seconds"_a.none())
+        .def(nb::init<nb::object, std::optional<double>>(), "kind"_a.none(), "seconds"_a.none())
         .def(
             "__enter__", [](nb::handle_t<Deadline> self) { return Deadline::enter(self); },
             nb::sig("def __enter__(self) -> typing.Self"))

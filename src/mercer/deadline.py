@@ -45,7 +45,7 @@ class Deadline(_native.Deadline):
     """
 
     def __init__(self, seconds: float | None, owner: Any = None) -> None:
-        super().__init__(type("TimeIsUp", (TimeIsUp,), {}), seconds)
+        super().__init__(None if seconds is None else type("TimeIsUp", (TimeIsUp,), {}), seconds)
         self.owner = owner
 
     @staticmethod

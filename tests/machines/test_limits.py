@@ -137,6 +137,15 @@ def test_what_is_interrupted_amid_a_report_leaves_what_it_has(machine):
     assert machine.predict(X).shape == y.shape
 
 
+def test_a_descent_that_has_not_begun_is_where_it_was_to_start():
+    machine = KernelLMS(ENDLESS).set_callbacks(TimeLimit(SOON))
+    with pytest.warns(ConvergenceWarning, match=r"KernelLMS was ended by its limit of time amid a step: NOT converged"):
+        machine.fit(X, y)
+    assert machine.n_iter_ == 0
+    assert not machine.dual_coef_.any()
+    assert machine.certificate_.gap == np.inf
+
+
 def test_what_has_ended_is_kept_though_its_callback_hangs():
     class HangingAtTheEnd(Hanging):
         def on_fit_task_end(self, estimator, context):

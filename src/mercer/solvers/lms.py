@@ -154,7 +154,7 @@ class GradientDescent:
     when their error has not fallen for ``patience`` passes, and returns to where that was least. With ``landmarks``,
     positions of rows, its steps are preconditioned by ``NystromPreconditioner``. ``progress`` is told the pass and
     its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the descent to
-    the point that was last looked at, certified if its products are in float64.
+    the point that was last looked at, certified if its products are in float64, or else to its start.
 
     >>> import numpy as np
     >>> from mercer.solvers.operator import Factored
