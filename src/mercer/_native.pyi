@@ -439,7 +439,7 @@ class ProblemRun:
 
 def solve(
     matrices: Matrices,
-    tasks: list[ProblemRun],
+    runs: list[ProblemRun],
     tol: float,
     max_steps: int,
     budget: int,

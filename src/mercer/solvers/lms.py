@@ -227,7 +227,10 @@ class GradientDescent:
                 a = history.best
                 f = stage.exact(a)
                 e = problem.gradient(a, f)
-                history.seen = Point(a, f, e, stage.exact(e), len(history.errors), True)
+                Ke = stage.exact(e)
+                if not (np.isfinite(f).all() and np.isfinite(Ke).all()):  # as k(x, x) of an indefinite kernel may be
+                    raise ValueError(f"{K.kernel} is not finite on these samples; scale the data first")
+                history.seen = Point(a, f, e, Ke, len(history.errors), True)
                 found = descent(history.seen)
                 if last or history.ended or all(certificate.converged for certificate in found.certificate):
                     return found
