@@ -27,7 +27,6 @@ from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.shown import Shown
 from mercer.solvers import Solution
-from mercer.solvers.convexity import by_construction
 from mercer.solvers.removal import INSIDE, Optimum, middle_bias, optimum, without_each
 from mercer.threads import limited
 
@@ -136,7 +135,7 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None) -> Le
     >>> from mercer import SVC
     >>> X, y = load_iris(return_X_y=True)
     >>> print(leave_one_out(SVC(gamma=0.25), X, y))
-    SVC on 150 samples, each left out in turn: error rate 0.04
+    SVC on 150 samples, each left out in turn: error rate 0.02667
       settled: ...
       all converged: largest violation ..., tol 0.001
     """
@@ -347,7 +346,7 @@ class _OneProblem:
         left = np.flatnonzero(open_)
         if best is not None and len(left):
             assert self.K is not None
-            found = without_each(self.K, best, left, None if wrong is None else -wrong[left])
+            found = without_each(self.K, best, left, None if wrong is None else -wrong[left], self.tol)
             done = found.violation <= self.tol
             ok = left[done]
             value[ok], norm[ok] = found.value[done], np.sqrt(np.maximum(found.squared_norm[done], 0.0))

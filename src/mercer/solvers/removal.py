@@ -18,6 +18,7 @@ from scipy.linalg.lapack import dpstrf
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers.certificate import CoreProblem
+from mercer.threads import blas_of_one_thread
 
 Positions = NDArray[np.int64]
 
@@ -36,6 +37,8 @@ ROUNDING = 1e-9
 INSIDE = 1e-7
 #: What counts as no motion.
 STILL = 1e-11
+#: What float32 may take from a change of f, of the coefficients that change, in units of k(x, x).
+SINGLE = 1e-7
 #: Samples whose slope is further than this from mattering, in units of the margin, are looked at in the end only.
 NEAR = 0.3
 
@@ -53,7 +56,7 @@ class Optimum:
     @property
     def basis(self) -> Array:
         """Which coefficients are free and determine all others."""
-        return (self.state == NEGATIVE) | (self.state == POSITIVE)
+        return np.asarray((self.state == NEGATIVE) | (self.state == POSITIVE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +137,7 @@ def optimum(K: Array, problem: Problem, a: Vector) -> Optimum | None:
         at[free] = 0.0
         target = problem.q - np.select([state == POSITIVE, state == NEGATIVE], [problem.l1, -problem.l1], 0.0)
         used = np.flatnonzero(at)
-        right = np.append(target[free] - K[np.ix_(free, used)] @ at[used], float(problem.total or 0.0) - at.sum())
+        right = np.append(target[free] - K[np.ix_(free, used)] @ at[used], float(np.sum(problem.total or 0.0)) - at.sum())
         try:
             found = np.linalg.solve(bordered(K[np.ix_(free, free)]), right)
         except np.linalg.LinAlgError:
@@ -178,11 +181,11 @@ def corrected(
 def after(state: Array, over: Array | bool, a: Vector) -> Array:
     """The states beyond those ends of their intervals."""
     over = np.broadcast_to(over, state.shape)
-    choices = [
+    choices: list[Array] = [
         np.where(over, UPPER, ZERO),
         np.where(over, ZERO, LOWER),
-        POSITIVE,
-        NEGATIVE,
+        np.full(state.shape, POSITIVE),
+        np.full(state.shape, NEGATIVE),
         np.where(a > 0, POSITIVE, NEGATIVE),
     ]
     conditions = [state == POSITIVE, state == NEGATIVE, state == UPPER, state == LOWER, state == KEPT]
@@ -353,13 +356,19 @@ def middle_bias(problem: Problem, a: Vector, f: Vector) -> float:
     return float(core.native.bias[0])
 
 
-def without_each(K: Array, best: Optimum, left: Positions, wrong: Vector | None = None) -> Removals:
+def without_each(K: Array, best: Optimum, left: Positions, wrong: Vector | None, tol: float) -> Removals:
     """The solutions without each of these samples, from K in memory; their violations are computed anew from K.
 
     Where ``wrong`` is given, 1 or -1 for each of them, a path ends as soon as ``wrong`` times its value is negative: by
-    monotony it stays so.
+    monotony it stays so. The matrix is rounded to float32 for that where what it loses is next to nothing beside ``tol``.
     """
-    left, n = np.asarray(left, dtype=np.int64), len(best.a)
+    with blas_of_one_thread:  # many short calls
+        return followed(K, best, np.asarray(left, dtype=np.int64), wrong, tol)
+
+
+def followed(K: Array, best: Optimum, left: Positions, wrong: Vector | None, tol: float) -> Removals:
+    """The same, with the BLAS as it is."""
+    n = len(best.a)
     unit = float(np.abs(best.problem.q).max(initial=0.0)) or 1.0
     low, high = limits(best.state, best.problem)
     value = best.f + best.b
@@ -369,7 +378,9 @@ def without_each(K: Array, best: Optimum, left: Positions, wrong: Vector | None 
     tableau = Tableau(K, best, members)
     place = np.zeros(n, dtype=np.int64)
     place[tableau.members] = np.arange(len(members))
-    rows = K[tableau.members]
+    own = float(np.abs(K.diagonal()).max(initial=0.0))
+    enough = SINGLE * own * float(np.abs(best.a).sum()) < tol
+    rows = K[tableau.members].astype(np.float32 if enough else np.float64)
     found = []
     for begin in range(0, len(left), TOGETHER):
         chunk = slice(begin, begin + TOGETHER)
@@ -386,7 +397,7 @@ def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Pos
     a = paths.coefficients()
     change = a - tableau.a
     used = np.flatnonzero(change.any(axis=0))
-    f = best.f + change[:, used] @ rows[used]
+    f = best.f + change[:, used].astype(rows.dtype) @ rows[used]
     full = np.tile(best.a, (len(left), 1))
     full[:, tableau.members] = a
     own = np.arange(len(left))
