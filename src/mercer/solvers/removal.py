@@ -39,8 +39,9 @@ INSIDE = 1e-7
 STILL = 1e-11
 #: What float32 may take from a change of f, of the coefficients that change, in units of k(x, x).
 SINGLE = 1e-7
-#: Samples whose slope is further than this from mattering, in units of the margin, are looked at in the end only.
-NEAR = 0.3
+#: Samples whose slope is further than this from mattering, in units of the margin, are looked at in the end only, if
+#: there are more than so many.
+NEAR, LEAST = 0.3, 1200
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,9 @@ def optimum(K: Array, problem: Problem, a: Vector) -> Optimum | None:
         at[free] = 0.0
         target = problem.q - np.select([state == POSITIVE, state == NEGATIVE], [problem.l1, -problem.l1], 0.0)
         used = np.flatnonzero(at)
-        right = np.append(target[free] - K[np.ix_(free, used)] @ at[used], float(np.sum(problem.total or 0.0)) - at.sum())
+        right = np.append(
+            target[free] - K[np.ix_(free, used)] @ at[used], float(np.sum(problem.total or 0.0)) - at.sum()
+        )
         try:
             found = np.linalg.solve(bordered(K[np.ix_(free, free)]), right)
         except np.linalg.LinAlgError:
@@ -200,6 +203,16 @@ def bordered(K: Array) -> Array:
     return A
 
 
+def solved(M: Array, right: Array) -> Array:
+    """The solutions of small systems, not a number for one that is singular."""
+    try:
+        return np.asarray(np.linalg.solve(M, right[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        if len(M) == 1:
+            return np.full(right.shape, np.nan)
+        return np.concatenate([solved(M[r : r + 1], right[r : r + 1]) for r in range(len(M))])
+
+
 class Tableau:
     """How everything moves with everything else, for the coefficients of an optimum that may come to matter.
 
@@ -234,8 +247,8 @@ class Tableau:
 class Paths:
     """Some samples of a tableau, each on its way out."""
 
-    def __init__(self, tableau: Tableau, left: Positions, wrong: Vector | None) -> None:
-        self.tableau, self.left, self.wrong = tableau, left, wrong
+    def __init__(self, tableau: Tableau, left: Positions, sign: Vector | None) -> None:
+        self.tableau, self.left, self.sign = tableau, left, sign
         R, m = len(left), tableau.free
         inside = np.arange(len(tableau.a)) < m
         self.at = np.tile(np.where(inside, tableau.a, tableau.value), (R, 1))
@@ -251,7 +264,7 @@ class Paths:
         self.early, self.lost = np.zeros(R, dtype=bool), np.zeros(R, dtype=bool)
 
     def follow(self) -> None:
-        """All the way, or until ``wrong`` times the value is negative."""
+        """All the way, or until ``sign`` times the value is negative."""
         going = np.arange(len(self.left))
         for _ in range(STEPS):
             if not len(going):
@@ -273,10 +286,7 @@ class Paths:
         right = np.where(
             of_basis[:, None], (which == left[:, None]) * fall[:, None], -T[left[:, None], which] * fall[:, None]
         )
-        try:
-            x = np.linalg.solve(M, (right * known)[..., None])[..., 0] * known
-        except np.linalg.LinAlgError:
-            x = np.full(which.shape, np.nan)
+        x = solved(M, right * known) * known
         columns = np.concatenate([which, left[:, None]], axis=1)
         inputs = np.concatenate([x, np.where(of_basis, 0.0, fall)[:, None]], axis=1)
         pointer = np.arange(len(going) + 1) * (width + 1)
@@ -289,26 +299,32 @@ class Paths:
         """To the next end of an interval; who is not there yet."""
         rates, left, fall, sound = self._rates(going)
         self.lost[going[~sound]] = True
-        rates[~sound] = 0.0
+        if not sound.all():
+            rates[~sound] = 0.0
         rows = np.arange(len(going))
         of_value = rates[rows, left]
         rates[rows, left] = 0.0
-        room = np.where(rates > 0, self.high[going], self.low[going]) - self.at[going]
+        every = slice(None) if len(going) == len(self.left) else going  # a slice copies nothing
+        rates[np.abs(rates) <= (STILL * np.abs(fall))[:, None] * self.tableau.scale] = 0.0
+        room = np.where(rates > 0, self.high[every], self.low[every])
+        room -= self.at[every]
         with np.errstate(divide="ignore", invalid="ignore"):
             room /= rates
-        room[np.abs(rates) <= STILL * np.abs(fall)[:, None] * self.tableau.scale] = np.inf
+        room[rates == 0] = np.inf
         first = room.argmin(axis=1)
+        over = rates[rows, first] > 0
         step = np.minimum(np.maximum(room[rows, first], 0.0), 1 - self.gone[going])
-        self.at[going] += rates * step[:, None]
+        rates *= step[:, None]
+        self.at[every] += rates
         self.value[going] += of_value * step
         self.gone[going] += step
         self.steps[going] += 1
         ended = (self.gone[going] >= 1) | ~sound
-        if self.wrong is not None:
-            self.early[going] = (self.value[going] * self.wrong[going] < -ROUNDING) & ~ended
+        if self.sign is not None:
+            self.early[going] = (self.value[going] * self.sign[going] < -ROUNDING) & ~ended
             ended |= self.early[going]
         on = ~ended
-        self._cross(going[on], first[on], rates[rows, first][on] > 0)
+        self._cross(going[on], first[on], over[on])
         return going[on]
 
     def _cross(self, r: Positions, j: Positions, over: Array) -> None:
@@ -356,39 +372,40 @@ def middle_bias(problem: Problem, a: Vector, f: Vector) -> float:
     return float(core.native.bias[0])
 
 
-def without_each(K: Array, best: Optimum, left: Positions, wrong: Vector | None, tol: float) -> Removals:
+def without_each(K: Array, best: Optimum, left: Positions, sign: Vector | None, tol: float) -> Removals:
     """The solutions without each of these samples, from K in memory; their violations are computed anew from K.
 
-    Where ``wrong`` is given, 1 or -1 for each of them, a path ends as soon as ``wrong`` times its value is negative: by
-    monotony it stays so. The matrix is rounded to float32 for that where what it loses is next to nothing beside ``tol``.
+    Where ``sign`` is given, 1 or -1 for each of them, a path ends as soon as ``sign`` times its value is negative: by
+    monotony it stays so. For the violations K is rounded to float32 where that loses next to nothing beside ``tol``.
     """
     with blas_of_one_thread:  # many short calls
-        return followed(K, best, np.asarray(left, dtype=np.int64), wrong, tol)
+        return followed(K, best, np.asarray(left, dtype=np.int64), sign, tol)
 
 
-def followed(K: Array, best: Optimum, left: Positions, wrong: Vector | None, tol: float) -> Removals:
+def followed(K: Array, best: Optimum, left: Positions, sign: Vector | None, tol: float) -> Removals:
     """The same, with the BLAS as it is."""
     n = len(best.a)
     unit = float(np.abs(best.problem.q).max(initial=0.0)) or 1.0
     low, high = limits(best.state, best.problem)
     value = best.f + best.b
-    near = best.basis | (best.a != 0) | (np.minimum(value - low, high - value) < NEAR * unit)
-    near[left] = True
-    members = np.flatnonzero(near)
+    far = np.where(best.basis | (best.a != 0), 0.0, np.minimum(value - low, high - value))
+    members = np.flatnonzero(far <= max(NEAR * unit, np.sort(far)[min(n, LEAST) - 1]))
     tableau = Tableau(K, best, members)
     place = np.zeros(n, dtype=np.int64)
     place[tableau.members] = np.arange(len(members))
     own = float(np.abs(K.diagonal()).max(initial=0.0))
     enough = SINGLE * own * float(np.abs(best.a).sum()) < tol
     rows = K[tableau.members].astype(np.float32 if enough else np.float64)
+    order = np.argsort(-np.abs(best.a[left]), kind="stable")  # paths of like lengths together
     found = []
     for begin in range(0, len(left), TOGETHER):
-        chunk = slice(begin, begin + TOGETHER)
-        paths = Paths(tableau, place[left[chunk]], None if wrong is None else wrong[chunk])
+        chunk = order[begin : begin + TOGETHER]
+        paths = Paths(tableau, place[left[chunk]], None if sign is None else sign[chunk])
         paths.follow()
         found.append(judged(rows, best, tableau, paths, left[chunk]))
     parts = zip(*((r.value, r.squared_norm, r.violation, r.early, r.steps) for r in found), strict=True)
-    return Removals(*(np.concatenate(part) for part in parts))
+    back = np.argsort(order)
+    return Removals(*(np.concatenate(part)[back] for part in parts))
 
 
 def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Positions) -> Removals:
