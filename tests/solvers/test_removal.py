@@ -70,4 +70,4 @@ def test_without_a_free_coefficient_there_is_no_optimum_to_follow_and_the_bias_i
     K = Linear()(np.array([[1.0], [-1.0]]))
     a = np.array([0.1, -0.1])
     assert optimum(K, problem, a.copy()) is None
-    assert middle_bias(problem, a * (1 - 1e-12), K @ a) == pytest.approx(0.0, abs=1e-12)
+    assert middle_bias(problem, a * (1 - 1e-12), K @ a, 1e-8) == pytest.approx(0.0, abs=1e-12)

@@ -321,6 +321,8 @@ class _OneProblem:
         of: _Removal,
     ) -> None:
         self.gram, self.problem, self.solution, self.tol, self.of = gram, problem, solution, tol, of
+        #: What is so little of a coefficient that it may be rounding.
+        self.size = INSIDE * float(np.abs(solution.coefficients).max(initial=0.0))
         self.best: Optimum | None = None
         self.K = None
         if K is not None:
@@ -366,14 +368,14 @@ class _OneProblem:
         return value, norm
 
     def _free(self, a: Vector) -> Array:
-        p, size = self.problem, INSIDE * float(np.abs(a).max(initial=0.0))
+        p, size = self.problem, self.size
         return np.asarray((np.abs(a) > size) & (a > p.lower + size) & (a < p.upper - size))
 
     def _bias(self, problem: Problem, solution: Solution) -> float:
         assert solution.f is not None
         if self._free(solution.coefficients).any():
             return float(solution.bias)
-        return middle_bias(problem, solution.coefficients, solution.f)
+        return middle_bias(problem, solution.coefficients, solution.f, self.size)
 
     def _without(self, i: int) -> tuple[Problem, Vector]:
         """The problem without a sample, and where to begin."""
@@ -388,7 +390,7 @@ class _OneProblem:
         for i in places:
             f = self.solution.f
             assert f is not None
-            value[i] = f[i] + middle_bias(self._without(int(i))[0], self.solution.coefficients, f)
+            value[i] = f[i] + middle_bias(self._without(int(i))[0], self.solution.coefficients, f, self.size)
 
     def _refit(self, places: Positions, value: Vector, norm: Vector) -> None:
         machine = self.of.machine

@@ -362,9 +362,8 @@ class Paths:
         return a
 
 
-def middle_bias(problem: Problem, a: Vector, f: Vector) -> float:
-    """The best bias for these coefficients: those that are at an end but for rounding, are at it."""
-    size = INSIDE * float(np.abs(a).max(initial=0.0))
+def middle_bias(problem: Problem, a: Vector, f: Vector, size: float) -> float:
+    """The best bias for these coefficients: those that are no further than ``size`` from an end, are at it."""
     ends = (problem.lower, problem.upper, np.zeros(len(a)))
     at = np.select([np.abs(a - end) <= size for end in ends], ends, a)
     core = CoreProblem(problem, at, f)
@@ -422,12 +421,11 @@ def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Pos
     lower, upper = np.tile(problem.lower, (len(left), 1)), np.tile(problem.upper, (len(left), 1))
     lower[own, left] = np.minimum(full[own, left], 0.0)  # early ones are solutions for this much of its bound
     upper[own, left] = np.maximum(full[own, left], 0.0)
-    size = np.abs(best.a).max(initial=0.0)
+    size = float(np.abs(best.a).max(initial=0.0))
     beyond = np.maximum(np.maximum(lower - full, full - upper), 0.0).max(axis=1)
     rise = np.where(full < upper, slope - np.where(full >= 0, problem.l1, -problem.l1), -np.inf).max(axis=1)
     fall = np.where(full > lower, slope + np.where(full <= 0, problem.l1, -problem.l1), np.inf).min(axis=1)
     violation = np.maximum(rise - fall, 0.0)
-    size = np.abs(best.a).max(initial=0.0)
     free = (paths.state == NEGATIVE) | (paths.state == POSITIVE)
     free &= np.minimum(paths.at - paths.low, paths.high - paths.at) > INSIDE * size
     free[own, paths.left] = False
@@ -435,6 +433,6 @@ def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Pos
     # without a free coefficient the bias may lie anywhere between two ends, of which the path knows one
     for r in np.flatnonzero(~(free.any(axis=1) | paths.early | lost)):
         one = replace(problem, lower=lower[r], upper=upper[r])
-        paths.value[r] = f[r, left[r]] + middle_bias(one, full[r], f[r])
+        paths.value[r] = f[r, left[r]] + middle_bias(one, full[r], f[r], INSIDE * size)
     squared = np.einsum("ij,ij->i", full, f)
     return Removals(paths.value, squared, np.where(lost, np.inf, violation), paths.early, paths.steps)
