@@ -3,6 +3,7 @@
 Each has scikit-learn's signature and answers; what is no machine of ours goes to scikit-learn's own code.
 """
 
+from mercer.selection.displays import LearningCurveDisplay, PathDisplay, ValidationSurfaceDisplay
 from mercer.selection.nested import nested_cross_validate
 from mercer.selection.rules import one_standard_error
 from mercer.selection.search import (
@@ -26,9 +27,12 @@ __all__ = [
     "GridSearchCV",
     "HalvingGridSearchCV",
     "HalvingRandomSearchCV",
+    "LearningCurveDisplay",
+    "PathDisplay",
     "RandomizedSearchCV",
     "Trial",
     "Trials",
+    "ValidationSurfaceDisplay",
     "cross_val_predict",
     "cross_val_score",
     "cross_validate",
