@@ -114,7 +114,7 @@ bool judge(const Gram<double>& exact, ExactProducts& products, double error, Pro
         doubt.objectives = 0;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
-    if (doubt.violation > kNegligible * tol && !(task.solved.violation + doubt.violation <= tol)) {
+    if (doubt.violation > kNegligible * tol && !(run.solved.violation + doubt.violation <= tol)) {
         products.violators(error);
         doubt.violation = 0;
     }

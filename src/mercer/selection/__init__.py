@@ -3,7 +3,9 @@
 Each has scikit-learn's signature and answers; what is no machine of ours goes to scikit-learn's own code.
 """
 
+from mercer.selection.bounds import LooBound, loo_bound
 from mercer.selection.displays import LearningCurveDisplay, PathDisplay, ValidationSurfaceDisplay
+from mercer.selection.leave_one_out import LeaveOneOut, leave_one_out
 from mercer.selection.nested import nested_cross_validate
 from mercer.selection.rules import one_standard_error
 from mercer.selection.search import (
@@ -28,6 +30,8 @@ __all__ = [
     "HalvingGridSearchCV",
     "HalvingRandomSearchCV",
     "LearningCurveDisplay",
+    "LeaveOneOut",
+    "LooBound",
     "PathDisplay",
     "RandomizedSearchCV",
     "Trial",
@@ -37,6 +41,8 @@ __all__ = [
     "cross_val_score",
     "cross_validate",
     "learning_curve",
+    "leave_one_out",
+    "loo_bound",
     "nested_cross_validate",
     "one_standard_error",
     "permutation_test_score",

@@ -43,6 +43,13 @@ def why_not(machine: SupportMachine) -> str | None:
     return None
 
 
+def named(machine: SupportClassifier, facts: Any, values: Array) -> Array:
+    """What ``predict`` says, or refuses."""
+    if machine.break_ties and machine.decision_function_shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+    return machine._labels(facts, values)
+
+
 @dataclass(eq=False)
 class Answered:
     """The solution of one cell on one split: values at rows that were asked for, and all that a Fit is made of."""
@@ -65,7 +72,7 @@ class Answered:
         machine, facts = self.machine, self.facts
         if isinstance(machine, SupportClassifier):
             return {
-                "predict": lambda: machine._named(facts, values),
+                "predict": lambda: named(machine, facts, values),
                 "decision_function": lambda: machine._decided(facts, values),
             }
         if isinstance(machine, OneClassSVM):
