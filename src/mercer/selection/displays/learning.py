@@ -1,4 +1,4 @@
-"""LearningCurveDisplay: scikit-learn's, with the scores of our ``learning_curve``.
+"""LearningCurveDisplay: scikit-learn's, with the scores of our ``learning_curve`` and the lines of our pictures.
 
 Only where the numbers come from differs, so drawing is left to it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn import model_selection
 
-from mercer.selection.displays.axes import pyplot
+from mercer.selection.displays.axes import TEST, TRAIN, drawing, pyplot
 from mercer.selection.displays.table import words_of
 from mercer.selection.validation import learning_curve
 
@@ -28,6 +28,15 @@ class LearningCurveDisplay(model_selection.LearningCurveDisplay):  # type: ignor
     >>> import matplotlib.pyplot as plt
     >>> plt.close(display.figure_)
     """
+
+    def plot(self, ax: Any = None, *, score_type: str = "both", **options: Any) -> LearningCurveDisplay:
+        """Draws the picture as scikit-learn does, with its other options; lines differ in dashes and markers, too."""
+        ax = drawing(f"{type(self).__name__}.plot", ax)
+        first = TEST if score_type == "test" else TRAIN
+        ax.set_prop_cycle(**{name: [first[name], TEST[name]] for name in TEST})
+        super().plot(ax, score_type=score_type, **options)
+        ax.set_xlabel("Training samples")
+        return self
 
     @classmethod
     def from_estimator(
@@ -82,7 +91,7 @@ class LearningCurveDisplay(model_selection.LearningCurveDisplay):  # type: ignor
             test_scores=test,
             score_name=words_of(score_name, scoring, negate_score),
         )
-        return display.plot(  # type: ignore[no-any-return]
+        return display.plot(
             ax=ax,
             negate_score=negate_score,
             score_type=score_type,

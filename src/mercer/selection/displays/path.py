@@ -9,14 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils._plotting import _validate_style_kwargs
 
 from mercer.problem import Vector
-from mercer.selection.displays.axes import Axis, drawing, legend, pyplot
+from mercer.selection.displays.axes import TEST, TRAIN, Axis, drawing, legend, pyplot
 from mercer.selection.displays.table import Table, score_label, standard_error, words_of
 from mercer.selection.validation import validation_curve
-
-#: Blue and vermilion of Okabe and Ito, which everybody tells apart, in print by their lines and markers.
-TEST, TRAIN = "#0072B2", "#D55E00"
 
 
 class PathDisplay:
@@ -202,20 +200,19 @@ class PathDisplay:
         axis = Axis.of(self.param_name, self.param_range)
         order = np.argsort(axis.at, kind="stable")
         x, sign = axis.at[order], -1 if negate_score else 1
-        styles = {"train": ("Train", TRAIN, "--", "s"), "test": ("Test", TEST, "-", "o")}
+        styles = {"train": {"label": "Train", **TRAIN}, "test": {"label": "Test", **TEST}}
         self.lines_, self.fill_between_ = [], []
         for kind in ("train", "test") if score_type == "both" else (score_type,):
-            words, colour, dashes, marker = styles[kind]
             scores = np.asarray(getattr(self, f"{kind}_scores"), dtype=np.float64)[order]
             mean, error = sign * scores.mean(axis=1), standard_error(scores)
-            style = {"color": colour, "ls": dashes, "marker": marker, "ms": 4, "label": words, **(line_kw or {})}
-            self.lines_ += ax.plot(x, mean, **style)
-            band = {"color": self.lines_[-1].get_color(), "alpha": 0.25, "lw": 0, **(fill_between_kw or {})}
+            self.lines_ += ax.plot(x, mean, **_validate_style_kwargs(styles[kind], line_kw or {}))
+            band = {"color": self.lines_[-1].get_color(), "alpha": 0.25, "linewidth": 0}
+            band = _validate_style_kwargs(band, fill_between_kw or {})
             self.fill_between_.append(ax.fill_between(x, mean - error, mean + error, **band))
         self._mark(ax, axis.at, sign, "train" if score_type == "train" else "test")
         ax.set_ylabel(self.score_name if score_name is None else score_name)
         axis.dress(ax, "x")
-        self.legend_ = legend(ax, 3)
+        self.legend_ = legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -230,11 +227,11 @@ class PathDisplay:
         smoothest = self.one_standard_error_index
         if smoothest is not None:
             (self.one_standard_error_,) = ax.plot(
-                x[smoothest], shown[smoothest], marker="D", ms=10, label="one-SE choice", **style
+                x[smoothest], shown[smoothest], marker="D", ms=8, label="one-SE choice", **style
             )
-        (self.best_,) = ax.plot(x[best], shown[best], marker="*", ms=13, label="best", **style)
+        (self.best_,) = ax.plot(x[best], shown[best], marker="*", ms=12, label="best", **style)
         limit = sign * (means[best] - standard_error(test)[best])
-        self.threshold_ = ax.axhline(limit, color="0.4", ls=":", lw=1, label="best less one SE")
+        self.threshold_ = ax.axhline(limit, color="0.4", ls=":", lw=1, label="best - SE")
         evidence = np.full(len(x), "exact") if self.evidence is None else np.asarray(self.evidence)
         inexact = (evidence != "exact") | np.isnan(means)
         self.inexact_ = None

@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 
 from mercer.problem import Vector
-from mercer.selection.displays.axes import Axis, drawing, legend, pyplot
+from mercer.selection.displays.axes import Axis, drawing, legend, pyplot, size_of
 from mercer.selection.displays.table import Table, score_label, standard_error
 
-#: What is drawn in a cell by its evidence: marker and words of the legend. Scores that were cut are at most what is
-#: known of them, so theirs points down.
-EVIDENCE = {
-    "exact": (".", "exact"),
-    "bounded": ("v", "bounded: cannot win"),
-    "raced": ("x", "raced: unlikely to win"),
-    "skipped": ("_", "skipped"),
-    "eliminated": ("1", "eliminated on fewer samples"),
-    "failed": ("X", "failed"),
-}
+#: What is drawn in a cell by its evidence. Scores that were cut are at most what is known of them: their sign points
+#: down.
+MARKERS = {"exact": ".", "bounded": "v", "raced": "x", "skipped": "_", "eliminated": "1", "failed": "X"}
+#: The size of a star in points: this share of a cell, between these limits. Other marks are smaller by these factors.
+STAR, SMALLEST, LARGEST = 0.8, 8.0, 14.0
+DIAMOND, RING, POINT, SIGN = 0.68, 0.34, 0.34, 0.36
 #: Of at least this share of a grid's places cells are known, or it is drawn as single points.
 GRID = 0.5
 
@@ -151,7 +147,7 @@ class ValidationSurfaceDisplay:
         """Draws the picture, on ``ax`` if it is given.
 
         ``negate_score`` shows errors that scikit-learn negates as what they are, the smallest in the brightest colour.
-        Colours begin at the median of the scores, as those of bad cells would take nearly all of them; ``surface_kw``
+        Colours begin at the median, as scores of bad cells would take nearly all of them; ``surface_kw``
         may say otherwise (``dict(vmin=0)``), and goes to ``pcolormesh``, or to ``scatter`` where the cells are no grid.
         """
         ax = drawing(f"{type(self).__name__}.plot", ax)
@@ -179,19 +175,18 @@ class ValidationSurfaceDisplay:
             self.colorbar_ = ax.figure.colorbar(self.surface_, ax=ax, label=label, extend=extend)
         x.dress(ax, "x")
         y.dress(ax, "y")
-        self.legend_ = legend(ax, 2)
+        self.legend_ = legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _draw_surface(
         self, ax: Any, x: Axis, y: Axis, shown: Vector, negate: bool, cmap: Any, given: Mapping[str, Any] | None
     ) -> None:
-        median = float(np.nanmedian(shown))
-        options = {
-            "cmap": cmap or ("viridis_r" if negate else "viridis"),
-            ("vmax" if negate else "vmin"): median if np.nanmin(shown) < np.nanmax(shown) else None,
-            **(given or {}),
-        }
+        worst = np.inf if negate else -np.inf
+        median = float(np.median(np.where(np.isnan(shown), worst, shown)))
+        dull = median if np.isfinite(median) and np.nanmin(shown) < np.nanmax(shown) else None
+        options = {"cmap": cmap or ("viridis_r" if negate else "viridis"), ("vmax" if negate else "vmin"): dull}
+        options |= given or {}
         if not is_grid(x, y):
             self.surface_ = ax.scatter(x.at, y.at, c=shown, **{"s": 150, "zorder": 1, **options})
             return
@@ -223,24 +218,32 @@ class ValidationSurfaceDisplay:
         if self.standard_errors is not None:
             near = scores >= scores[best] - np.nan_to_num(np.asarray(self.standard_errors)[best])
             groups[near & (evidence == "exact")] = "near"
+        star = star_size(ax, x, y)
+        white = {"facecolors": "white", "edgecolors": "black"}
+        special = {
+            "near": {"marker": "o", "s": (RING * star) ** 2, "linewidths": 0.8, "label": "within one SE", **white},
+            "exact": {"marker": ".", "s": (POINT * star) ** 2, "linewidths": 0.4, "label": "exact", **white},
+        }
         self.cells_ = {}
-        for group in ("near", *EVIDENCE):
-            marker, words = ("o", "within one SE") if group == "near" else EVIDENCE[group]
+        for group in dict.fromkeys(["near", *MARKERS, *groups.tolist()]):
             here = groups == group
             if here.any():
-                bright = {"facecolors": "white", "edgecolors": "black", "linewidths": 0.8}
-                style = {"near": {"s": 22, **bright}, "exact": {"s": 22, **bright, "linewidths": 0.4}}
-                others = {"s": 26, "color": "black", "linewidths": 1.0}
-                self.cells_[group] = ax.scatter(
-                    x[here], y[here], marker=marker, label=words, zorder=2, **style.get(group, others)
-                )
-        bold = {"facecolors": "white", "edgecolors": "black", "zorder": 3}
+                sign = {"marker": MARKERS.get(group, "d"), "s": (SIGN * star) ** 2, "linewidths": 1.0, "label": group}
+                style = special.get(group, {"color": "black", **sign})
+                self.cells_[group] = ax.scatter(x[here], y[here], zorder=2, **style)
+        bold = {"linewidths": 1.0, "zorder": 3, **white}
         self.one_standard_error_ = None
         if smoothest is not None:
             self.one_standard_error_ = ax.scatter(
-                x[[smoothest]], y[[smoothest]], marker="D", s=110, linewidths=1.2, label="one-SE choice", **bold
+                x[[smoothest]], y[[smoothest]], marker="D", s=(DIAMOND * star) ** 2, label="one-SE choice", **bold
             )
-        self.best_ = ax.scatter(x[[best]], y[[best]], marker="*", s=190, linewidths=1, label="best", **bold)
+        self.best_ = ax.scatter(x[[best]], y[[best]], marker="*", s=star**2, label="best", **bold)
+
+
+def star_size(ax: Any, x: Vector, y: Vector) -> float:
+    """In points, so that it lies within a cell where cells are large enough to be seen."""
+    cell = 72 * size_of(ax) / (len(np.unique(x)), len(np.unique(y)))
+    return float(np.clip(STAR * cell.min(), SMALLEST, LARGEST))
 
 
 def is_grid(x: Axis, y: Axis) -> bool:

@@ -42,18 +42,13 @@ class Table:
     def of_results(cls, results: Mapping[str, Any], metric: str) -> Table:
         means = np.asarray(results[f"mean_test_{metric}"], dtype=np.float64)
         evidence = np.asarray(results.get("evidence", ["exact"] * len(means))).astype(object)
-        last = slice(None)
-        if "iter" in results:  # of a halving search only the last round compares cells on the same samples
-            rounds = np.asarray(results["iter"])
-            evidence[rounds < rounds.max()] = "eliminated"
-            last = np.flatnonzero(rounds == rounds.max())
+        rounds = np.asarray(results.get("iter", np.zeros(len(means))))
+        evidence[rounds < rounds.max()] = "eliminated"  # a halving search compares cells on equal samples in one round
+        last = np.flatnonzero(rounds == rounds.max())
         if np.isnan(means[last]).all():
             raise ValueError(f"no cell of this search has a mean score ({metric!r}), so there is nothing to draw")
-        numbers = np.arange(len(means))[last]
         counted = {
-            name: [column[i] for i in numbers]
-            for name, column in results.items()
-            if name == "params" or "_test_" in name
+            name: [column[i] for i in last] for name, column in results.items() if name == "params" or "_test_" in name
         }
         return cls(
             params=list(results["params"]),
@@ -61,8 +56,8 @@ class Table:
             train=by_split(results, f"train_{metric}") if f"mean_train_{metric}" in results else None,
             means=means,
             evidence=evidence,
-            best=int(numbers[np.nanargmax(means[last])]),
-            smoothest=int(numbers[one_standard_error(counted, metric=metric)]),
+            best=int(last[np.nanargmax(means[last])]),
+            smoothest=int(last[one_standard_error(counted, metric=metric)]),
         )
 
     def names(self, count: int, given: Sequence[str] | None) -> list[str]:
@@ -143,4 +138,5 @@ def score_label(given: str | None, search: Any, metric: str | None, negate: bool
 def words_of(given: str | None, scoring: Any, negate: bool) -> str:
     """The words for a score, as scikit-learn's displays have them; scorers that are objects have none of their own."""
     named = scoring if isinstance(scoring, str) or hasattr(scoring, "__name__") else None
-    return str(_validate_score_name(given, named, negate))
+    words: str = _validate_score_name(given, named, negate)
+    return words
