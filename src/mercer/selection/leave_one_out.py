@@ -27,7 +27,6 @@ from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.shown import Shown
 from mercer.solvers import Solution
-from mercer.solvers.convexity import by_construction
 from mercer.solvers.removal import INSIDE, Optimum, middle_bias, optimum, without_each
 from mercer.threads import limited
 

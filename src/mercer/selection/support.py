@@ -1,7 +1,7 @@
 """The support vector machines of a search: problems on the matrix of all rows, along the prices of errors.
 
-The problem of a split has the samples that are held out, too, with bounds of zero: so all splits read the same rows, and
-f = K a, which the solver knows at every sample, says what the machine would answer.
+The problem of a split has the samples that are held out, too, with bounds of zero: so all splits read the same rows,
+and f = K a, which the solver knows at every sample, says what the machine would answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from mercer.problem import Problem, Vector, unchecked
 from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.selection.cells import ALONG
-from mercer.solvers import SMO, Solution
+from mercer.selection.held_out import Known
+from mercer.selection.views import Rows
+from mercer.solvers import Solution
 
 Positions = NDArray[np.int64]
 MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
@@ -41,6 +43,22 @@ def why_not(machine: SupportMachine) -> str | None:
     if isinstance(machine, SupportClassifier) and machine._calibrates():
         return "probability=True"
     return None
+
+
+def answers_of(machine: Any, facts: Any, values: Array) -> dict[str, Callable[[], Any]]:
+    """What a machine says, given the values of its functions."""
+    if isinstance(machine, SupportClassifier):
+        return {
+            "predict": lambda: named(machine, facts, values),
+            "decision_function": lambda: machine._decided(facts, values),
+        }
+    if isinstance(machine, OneClassSVM):
+        return {
+            "predict": lambda: np.where(values > 0, INSIDE, OUTSIDE),
+            "decision_function": lambda: values,
+            "score_samples": lambda: values + facts.offset,
+        }
+    return {"predict": lambda: values}
 
 
 def named(machine: SupportClassifier, facts: Any, values: Array) -> Array:
@@ -67,21 +85,13 @@ class Answered:
         found = tuple(certificate_of(solution) for solution in self.solutions)
         return found[0] if len(found) == 1 else found
 
-    def answers(self, values: Array) -> dict[str, Callable[[], Any]]:
-        """What the machine says, given the values of its functions."""
-        machine, facts = self.machine, self.facts
-        if isinstance(machine, SupportClassifier):
-            return {
-                "predict": lambda: named(machine, facts, values),
-                "decision_function": lambda: machine._decided(facts, values),
-            }
-        if isinstance(machine, OneClassSVM):
-            return {
-                "predict": lambda: np.where(values > 0, INSIDE, OUTSIDE),
-                "decision_function": lambda: values,
-                "score_samples": lambda: values + facts.offset,
-            }
-        return {"predict": lambda: values}
+    def known(self, rows: Rows, at: int) -> Known:
+        """What stands for the fitted machine at the rows that were held out (0) or trained on (1)."""
+        tests = len(rows.test)
+        values, X = (self.values[tests:], rows.X_train) if at else (self.values[:tests], rows.X_test)
+        classes = getattr(self.facts, "classes", None)
+        attributes = {} if classes is None else {"classes_": classes}
+        return Known(self.machine, X, answers_of(self.machine, self.facts, values), self.fitted, attributes)
 
     def fitted(self) -> Any:
         """The machine with a Fit of its own."""
@@ -92,20 +102,19 @@ class Answered:
 
 def solve_chain(
     machines: Sequence[Any],
-    X: Any,
-    y: Any,
-    weight: Any,
-    train: Positions,
-    asked: Positions,
+    given: Rows,
     samples: Samples,
     gram_of: Callable[[Kernel], Gram],
-    stop: Callable[[Any], bool] | None = None,
+    *,
+    train_values: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Answered | Exception]:
-    """What comes of each machine in turn, fitted to X and y, which are the rows ``train`` of all samples.
+    """What comes of each machine in turn, fitted to the rows of a split; ``samples`` are all rows.
 
-    Values are those at the rows ``asked`` of all samples. A machine that cannot be fitted gives its exception, and the
-    others go on without it.
+    A machine that cannot be fitted gives its exception, and the others go on without it. Ends early once ``stopped``.
     """
+    train = given.train
+    asked = np.concatenate([given.test, train]) if train_values else given.test
     training: Training | None = None
     last: list[tuple[Vector, Vector]] | None = None
     price = 0.0
@@ -114,7 +123,7 @@ def solve_chain(
         try:
             machine._validate_params()
             if training is None:
-                training = machine._training(X, y, weight)
+                training = machine._training(given.X_train, given.y_train, given.weight)
                 rows = train[training.place]
                 gram = gram_of(training.kernel)
                 spread = Spread.of(rows, len(samples))
@@ -122,9 +131,13 @@ def solve_chain(
             posed = [spread.over_all(problem) for problem in problems]
             along = ALONG[type(machine)]
             now = float(getattr(machine, along))
-            starts = None if last is None else [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
+            starts = (
+                None if last is None else [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
+            )
             solver = machine._solver(training)
-            found = replace(solver, progress=stop).solve(gram, posed, starts)
+            found = replace(solver, progress=lambda _: stopped()).solve(gram, posed, starts)
+            if stopped():
+                return
             last, price = [(solution.coefficients, solution.f) for solution in found], now
             solutions = [spread.back(problem, solution) for problem, solution in zip(problems, found, strict=True)]
             machine._refuse_overflow(training, solutions)
