@@ -22,7 +22,7 @@ from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.model_selection._validation import _fit_and_score, _score
 from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import _routing_enabled
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer import _native
 from mercer.selection import paths, support
@@ -34,7 +34,7 @@ from mercer.selection.held_out import Known, plain_score, takes_answers
 from mercer.selection.matrices import budget_of
 from mercer.selection.plan import Plan
 from mercer.selection.results import Finished, Outcome, Results, by_name
-from mercer.selection.shareable import last_step
+from mercer.selection.shareable import any_shareable, last_step
 from mercer.selection.trial import Trial
 from mercer.selection.views import Given, Rows, View
 from mercer.threads import blas_of_one_thread, limited
@@ -133,7 +133,11 @@ class Trials:
 
     def _sorted(self, cells: Sequence[Mapping[str, Any]]) -> tuple[list[Chain], list[Chain], list[int]]:
         """Chains of cells, those of machines that solve all splits at once, and the numbers of cells that go alone."""
-        posed, along, alone = [], [], []
+        posed: list[Cell] = []
+        along: list[Cell] = []
+        alone: list[int] = []
+        if not any_shareable(self.machine, {name: [v] for cell in cells for name, v in cell.items()}):
+            return [], [], list(range(len(cells)))
         for number, params in enumerate(cells):
             try:
                 cell = Cell.of(number, params, self.machine)
@@ -177,7 +181,7 @@ class Trials:
             self.evaluate(params)
             said = next((said for known, said in self._said if known == dict(params)), None)
         held_out = np.concatenate([test for _, test in self.splits])
-        whole = len(held_out) == len(np.unique(held_out)) == len(self.X if self.y is None else self.y)
+        whole = len(held_out) == len(np.unique(held_out)) == _num_samples(self.X)
         if said is None or len(said) < len(self.splits) or not whole:
             machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
