@@ -77,8 +77,7 @@ void bind_solvers(nb::module_& m) {
         .def(
             "__init__",
             [](PythonProblemRun* self, Values q, Values lower, Values upper, Values l1, Values ridge, Values total,
-               std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f,
-               bool known) {
+               std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f, bool known) {
                 new (self) PythonProblemRun{q, lower, upper, l1, ridge, total, sample, group, a, f, {}};
                 mercer::Problem& p = self->run.problem;
                 p.count = Index(q.shape(0));

@@ -162,14 +162,21 @@ void solve_in(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& run, Settin
     decompose(gram, lent, run.problem, run.total, settings, run.solved, run.begun, run.a, run.f, number);
 }
 
+// What an entry of the matrix in single precision may be off by, as far as f is concerned: where f was given, a part of
+// it may have been found in double precision, so that the errors of the coefficients then and of those now add up.
+double error_of(const Matrices& matrices, const ProblemRun& run) {
+    return (run.known ? 2 : 1) * matrices.single->error();
+}
+
 void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, const Settings& settings,
                    Index number) {
     const Problem& problem = run.problem;
     Settings rest = settings;
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
+        const double error = error_of(matrices, run);
         solve_in(*matrices.single, memory, run, settings, number);
         // What rounding may have done to the violation is made room for where steps are cheap.
-        if (const Doubt doubt(*matrices.exact, run, matrices.single->error());
+        if (const Doubt doubt(*matrices.exact, run, error);
             matrices.single->row(0) && run.solved.status == Status::converged &&
             run.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
             Settings finer = settings;
@@ -178,7 +185,7 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
             solve_in(*matrices.single, memory, run, finer, number);
         }
         ExactProducts products(*matrices.exact, problem, run.a, run.f);
-        if (judge(*matrices.exact, products, matrices.single->error(), run, settings.tol)) return;
+        if (judge(*matrices.exact, products, error, run, settings.tol)) return;
         products.all();
     } else {
         run.begun = false; // f may be known, but not to these digits
@@ -204,7 +211,7 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, 
     } catch (...) {
         memory.computed += run.solved.computed;
         if (run.begun) {
-            const double error = run.bits == 32 ? matrices.single->error() : 0.0;
+            const double error = run.bits == 32 ? error_of(matrices, run) : 0.0;
             run.certificate = certify(run, Doubt(*matrices.exact, run, error));
             if (run.bits == 64) doubt_rounding(*matrices.exact, run, settings.tol);
         }
