@@ -441,10 +441,11 @@ def run(work: list[Any], solve: Callable[..., None], threads: int, stop: threadi
         for worker in workers:
             while worker.is_alive():
                 worker.join(0.05)
+    except BaseException:
+        stop.set()
+        raise
     finally:
-        if any(worker.is_alive() for worker in workers):  # an exception came while waiting
-            stop.set()
-            for worker in workers:
-                worker.join()
+        for worker in workers:
+            worker.join()
     if failed:
         raise failed[0]
