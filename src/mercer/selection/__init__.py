@@ -4,6 +4,7 @@ Each has scikit-learn's signature and answers; what is no machine of ours goes t
 """
 
 from mercer.selection.bounds import LooBound, loo_bound
+from mercer.selection.displays import LearningCurveDisplay, PathDisplay, ValidationSurfaceDisplay
 from mercer.selection.leave_one_out import LeaveOneOut, leave_one_out
 from mercer.selection.nested import nested_cross_validate
 from mercer.selection.rules import one_standard_error
@@ -28,11 +29,14 @@ __all__ = [
     "GridSearchCV",
     "HalvingGridSearchCV",
     "HalvingRandomSearchCV",
+    "LearningCurveDisplay",
     "LeaveOneOut",
     "LooBound",
+    "PathDisplay",
     "RandomizedSearchCV",
     "Trial",
     "Trials",
+    "ValidationSurfaceDisplay",
     "cross_val_predict",
     "cross_val_score",
     "cross_validate",
