@@ -146,7 +146,8 @@ def solve_chain(
                 raise ValueError(NOT_FINITE)
             machine._warn(training, solutions)
             facts = SimpleNamespace(**combined.facts)
-            values = values_at(machine, training, gram, rows, asked, found, combined)
+            whole = all(map(spread.whole, problems))
+            values = values_at(machine, training, gram, rows, asked, found, combined, whole)
             yield Answered(machine, training, problems, solutions, facts, values, time.perf_counter() - begun)
         except Exception as error:
             last = None
@@ -188,6 +189,7 @@ class Spread:
         """The solution of the problem as it was posed."""
         if not self.whole(problem):
             return solution
+        assert solution.f is not None
         return replace(solution, coefficients=solution.coefficients[self.rows], f=solution.f[self.rows])
 
 
@@ -198,6 +200,8 @@ def started(problem: Problem, a: Vector, f: Vector, along: str, ratio: float) ->
     """
     if along != "C" or not np.isfinite(ratio):
         return a
+    if problem.group is not None:  # what the groups sum to grows with the price
+        return ratio * a, ratio * f
     energy = float(a @ f)
     if not energy > 0:
         return a, f
@@ -214,19 +218,24 @@ def values_at(
     asked: Positions,
     found: Sequence[Solution],
     combined: Any,
+    whole: bool,
 ) -> Array:
-    """The values of all functions of a machine at these rows, as ``_values`` of the machine would have them."""
+    """The values of all functions of a machine at these rows, as ``_values`` of the machine would have them.
+
+    ``whole`` says that the problems are of all rows, one coefficient for each, so that f is known there.
+    """
     bias = combined.bias
     one = len(bias) == 1
-    if len(found[0].f) == len(gram) and all(len(solution.f) == len(gram) for solution in found):
+    if whole:
         margins = [machine._margin(s)[0] if isinstance(machine, SupportClassifier) else 1.0 for s in found]
-        values = np.stack([s.f[asked] / m for s, m in zip(found, margins, strict=True)], axis=1) + bias
+        f = [np.asarray(s.f)[asked] / m for s, m in zip(found, margins, strict=True)]
+        values = np.stack(f, axis=1) + bias
         sizes = np.array([np.abs(s.coefficients).sum() / abs(m) for s, m in zip(found, margins, strict=True)])
         if isinstance(machine, SupportClassifier):
             settle(values, gram, rows, asked, combined.coefficients, bias, sizes)
     else:
         values = products(machine, training, gram, rows, asked, combined.coefficients, bias)
-    return values[:, 0] if one else values
+    return np.asarray(values[:, 0] if one else values)
 
 
 def settle(

@@ -34,7 +34,7 @@ from mercer.selection.held_out import Known, plain_score, takes_answers
 from mercer.selection.matrices import budget_of
 from mercer.selection.plan import Plan
 from mercer.selection.results import Finished, Outcome, Results, by_name
-from mercer.selection.shareable import last_step
+from mercer.selection.shareable import any_shareable, last_step
 from mercer.selection.trial import Trial
 from mercer.selection.views import Given, Rows, View
 from mercer.threads import blas_of_one_thread, limited
@@ -133,7 +133,11 @@ class Trials:
 
     def _sorted(self, cells: Sequence[Mapping[str, Any]]) -> tuple[list[Chain], list[Chain], list[int]]:
         """Chains of cells, those of machines that solve all splits at once, and the numbers of cells that go alone."""
-        posed, along, alone = [], [], []
+        posed: list[Cell] = []
+        along: list[Cell] = []
+        alone: list[int] = []
+        if not any_shareable(self.machine, {name: [v] for cell in cells for name, v in cell.items()}):
+            return [], [], list(range(len(cells)))
         for number, params in enumerate(cells):
             try:
                 cell = Cell.of(number, params, self.machine)
