@@ -422,30 +422,33 @@ def run(work: list[Any], solve: Callable[..., None], threads: int, stop: threadi
     left, lock = iter(work), threading.Lock()
     failed: list[BaseException] = []
 
-    def go_on() -> None:
-        while not stop.is_set():
-            with lock:
-                one = next(left, None)
-            if one is None:
-                return
-            try:
+    def go_on(ended: threading.Event) -> None:
+        try:
+            while not stop.is_set():
+                with lock:
+                    one = next(left, None)
+                if one is None:
+                    return
                 solve(*one)
-            except BaseException as error:
-                failed.append(error)
-                stop.set()
+        except BaseException as error:
+            failed.append(error)
+            stop.set()
+        finally:
+            ended.set()
 
-    workers = [threading.Thread(target=go_on, daemon=True) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
+    # Threads are not joined: one whose join is interrupted counts as ended, whether it has or not.
+    ends = [threading.Event() for _ in range(threads)]
+    for ended in ends:
+        threading.Thread(target=go_on, args=(ended,), daemon=True).start()
     try:
-        for worker in workers:
-            while worker.is_alive():
-                worker.join(0.05)
+        for ended in ends:
+            while not ended.wait(0.05):
+                pass
     except BaseException:
         stop.set()
         raise
     finally:
-        for worker in workers:
-            worker.join()
+        for ended in ends:
+            ended.wait()
     if failed:
         raise failed[0]
