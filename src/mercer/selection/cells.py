@@ -14,7 +14,7 @@ import joblib
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from mercer.machines import NuSVC, NuSVR, OneClassSVM, SVC, SVR
+from mercer.machines import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 #: The parameter along which the problems of a machine change little.
 ALONG: dict[type, str] = {SVC: "C", SVR: "C", NuSVC: "nu", NuSVR: "C", OneClassSVM: "nu"}

@@ -90,7 +90,9 @@ class Shared:
     def _made(self, kernel: Kernel, samples: Samples) -> Gram:
         layout = self.layout
         rest = max(0, layout.budget - layout.bytes_of_reduction - layout.bytes_of_matrix * (self.at_once - 1))
-        gram = self._reduced(kernel, samples, rest) or kernel.gram(samples, rest // (1 if layout.held else self.at_once))
+        gram = self._reduced(kernel, samples, rest) or kernel.gram(
+            samples, rest // (1 if layout.held else self.at_once)
+        )
         if layout.held:
             gram.hold()
         return gram

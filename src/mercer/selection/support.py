@@ -1,13 +1,14 @@
 """The support vector machines of a search: problems on the matrix of all rows, along the prices of errors.
 
-The problem of a split has the samples that are held out, too, with bounds of zero: so all splits read the same rows, and
-f = K a, which the solver knows at every sample, says what the machine would answer.
+The problem of a split has the samples that are held out, too, with bounds of zero: so all splits read the same rows,
+and f = K a, which the solver knows at every sample, says what the machine would answer.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -25,8 +26,9 @@ from mercer.machines.training import Posed, Training, certificate_of
 from mercer.problem import Problem, Vector, unchecked
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.selection import one_vs_one
 from mercer.selection.cells import ALONG
-from mercer.solvers import SMO, Solution
+from mercer.solvers import Solution
 
 Positions = NDArray[np.int64]
 MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
@@ -60,9 +62,9 @@ class Answered:
         found = tuple(certificate_of(solution) for solution in self.solutions)
         return found[0] if len(found) == 1 else found
 
-    def answers(self, values: Array) -> dict[str, Callable[[], Any]]:
-        """What the machine says, given the values of its functions."""
-        machine, facts = self.machine, self.facts
+    def answers(self, part: slice) -> dict[str, Callable[[], Any]]:
+        """What the machine says of a part of the rows that were asked for."""
+        machine, facts, values = self.machine, self.facts, self.values[part]
         if isinstance(machine, SupportClassifier):
             return {
                 "predict": lambda: machine._named(facts, values),
@@ -78,9 +80,10 @@ class Answered:
 
     def fitted(self) -> Any:
         """The machine with a Fit of its own."""
+        machine = copy(self.machine)  # other splits have it, too
         posed = Posed(self.training, None, self.problems, None)  # type: ignore[arg-type]
-        self.machine._fit = self.machine._keep(posed, self.solutions)
-        return self.machine
+        machine._fit = machine._keep(posed, self.solutions)
+        return machine
 
 
 def solve_chain(
@@ -93,12 +96,15 @@ def solve_chain(
     samples: Samples,
     gram_of: Callable[[Kernel], Gram],
     stop: Callable[[Any], bool] | None = None,
-) -> Iterator[Answered | Exception]:
+) -> Iterator[Answered | one_vs_one.AnsweredByPairs | Exception]:
     """What comes of each machine in turn, fitted to X and y, which are the rows ``train`` of all samples.
 
     Values are those at the rows ``asked`` of all samples. A machine that cannot be fitted gives its exception, and the
     others go on without it.
     """
+    if (shared := one_vs_one_of(machines, X, y, weight, train, gram_of)) is not None:
+        yield from one_vs_one.solve_chain(machines, *shared, asked, stop)
+        return
     training: Training | None = None
     last: list[tuple[Vector, Vector]] | None = None
     price = 0.0
@@ -115,7 +121,9 @@ def solve_chain(
             posed = [spread.over_all(problem) for problem in problems]
             along = ALONG[type(machine)]
             now = float(getattr(machine, along))
-            starts = None if last is None else [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
+            starts = None
+            if last is not None:
+                starts = [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
             solver = machine._solver(training)
             found = replace(solver, progress=stop).solve(gram, posed, starts)
             last, price = [(solution.coefficients, solution.f) for solution in found], now
@@ -131,6 +139,26 @@ def solve_chain(
         except Exception as error:
             last = None
             yield error
+
+
+def one_vs_one_of(
+    machines: Sequence[Any], X: Any, y: Any, weight: Any, train: Positions, gram_of: Callable[[Kernel], Gram]
+) -> tuple[Training, Gram, Positions] | None:
+    """What all machines of a chain share, if their problems are of pairs of classes and all can be posed at once."""
+    if type(machines[0]) is not SVC:
+        return None
+    try:
+        for machine in machines:
+            machine._validate_params()
+        training = machines[0]._training(X, y, weight)
+        if not machines[0]._by_pairs(training.classes):
+            return None
+        for machine in machines:
+            machine._costs(training)
+        gram = gram_of(training.kernel)
+    except Exception:  # each machine says by itself what it refuses
+        return None
+    return (training, gram, train[training.place]) if one_vs_one.takes(machines, training, gram) else None
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +22,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.model_selection._validation import _fit_and_score, _score
 from sklearn.utils import indexable
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.metadata_routing import _routing_enabled
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer import _native
-from mercer.kernels import Precomputed
 from mercer.problem import Vector
 from mercer.selection import support
 from mercer.selection.cells import Cell, Chain
@@ -46,7 +45,7 @@ class Trials:
     """Cells of one estimator on one set of samples and splits.
 
     >>> from mercer import SVC
-    >>> X, y = np.arange(20.0)[::-1, None], np.arange(20) < 10
+    >>> X, y = np.arange(20.0)[:, None] % 10, np.arange(20) % 10 < 5
     >>> trials = Trials(SVC(), X, y, cv=2)
     >>> trial = trials.evaluate({"C": 10.0})
     >>> trial.scores["score"], trial.certificates[0].converged
@@ -78,8 +77,7 @@ class Trials:
         split_params = {"groups": groups} if split_params is None else split_params
         splitter = check_cv(cv, y, classifier=is_classifier(machine))
         self.splits = [
-            (positions(a, self.X), positions(b, self.X))
-            for a, b in splitter.split(self.X, self.y, **split_params)
+            (positions(a, self.X), positions(b, self.X)) for a, b in splitter.split(self.X, self.y, **split_params)
         ]
         strict = error_score == "raise"
         self.scorer = scoring if callable(scoring) else check_scoring(machine, scoring, raise_exc=strict)
@@ -141,9 +139,9 @@ class Trials:
         machine = cell.machine
         if type(machine) not in support.MACHINES:
             return f"{type(machine).__name__} is fitted on its own"
-        weights = {f"{cell.prefix}sample_weight", "sample_weight"} if cell.before is None else {
-            f"{cell.prefix}sample_weight"
-        }
+        weights = (
+            {f"{cell.prefix}sample_weight", "sample_weight"} if cell.before is None else {f"{cell.prefix}sample_weight"}
+        )
         if set(self.fit_params) - weights or (self.fit_params and cell.before is not None and _routing_enabled()):
             return "it is given more than weights"
         return support.why_not(machine)
@@ -218,9 +216,9 @@ class Trials:
         for cell, answered in zip(chain.cells, found, strict=True):
             if results.stop.is_set():
                 return
-            results.add(cell, split, self._scored(cell, rows, answered, made / len(chain.cells)))
+            results.add(cell, split, self._scored(cell, split, rows, answered, made / len(chain.cells)))
 
-    def _scored(self, cell: Cell, rows: Rows, answered: Any, made: float) -> Outcome:
+    def _scored(self, cell: Cell, split: int, rows: Rows, answered: Any, made: float) -> Outcome:
         if isinstance(answered, Exception):
             if self.error_score == "raise":
                 raise answered
@@ -228,12 +226,12 @@ class Trials:
             return Outcome(self.error_score, self.error_score, made, 0.0, None, text)
         begun = time.perf_counter()
         tests = len(rows.test)
-        known = Known(answered.machine, rows.X_test, answered.answers(answered.values[:tests]), answered.fitted)
-        test = self._score(known, rows.X_test, rows.y_test, rows.test)
+        known = Known(answered.machine, rows.X_test, answered.answers(slice(0, tests)), answered.fitted)
+        test = self._score(known, rows.X_test, rows.y_test, self.splits[split][1])
         train = None
         if self.return_train_score:
-            own = Known(answered.machine, rows.X_train, answered.answers(answered.values[tests:]), answered.fitted)
-            train = self._score(own, rows.X_train, rows.y_train, rows.train)
+            own = Known(answered.machine, rows.X_train, answered.answers(slice(tests, None)), answered.fitted)
+            train = self._score(own, rows.X_train, rows.y_train, self.splits[split][0])
         spent = time.perf_counter() - begun
         return Outcome(test, train, answered.seconds + made, spent, answered.certificate, None)
 
@@ -311,7 +309,34 @@ class View:
             own = self._rows[split] = self._transformed(cell, split)
             self.X = together(own.X_train, own.X_test)
             self.size = len(own.train) + len(own.test)
-        self.shared = Shared(Layout.of(self.size, trials.budget // (1 if cell.before is None else threads), kernels, threads), threads)
+        self._arrange(cell, split)
+        self.shared = Shared(
+            Layout.of(self.size, trials.budget // (1 if cell.before is None else threads), kernels, threads), threads
+        )
+
+    def _arrange(self, cell: Cell, split: int) -> None:
+        """Puts rows of one class side by side, and of these those that are held out together, where pairs of classes
+        will be told apart: then what a pair reads of a row lies in few pieces.
+        """
+        trials = self.trials
+        self._order = None
+        if not is_classifier(cell.machine) or np.ndim(trials.y) != 1:
+            return
+        classes, codes = np.unique(np.asarray(trials.y), return_inverse=True)
+        if len(classes) < 3:
+            return
+        if cell.before is None:
+            fold = np.full(len(codes), len(trials.splits))
+            for number, (_, test) in enumerate(trials.splits):
+                fold[test] = number
+        else:
+            train, test = trials.splits[split]
+            codes = np.concatenate([codes[train], codes[test]])
+            fold = np.repeat([0, 1], [len(train), len(test)])
+        self._order = np.lexsort((fold, codes))
+        self._place = np.argsort(self._order)
+        for number, rows in self._rows.items():
+            self._rows[number] = replace(rows, train=self._place[rows.train], test=self._place[rows.test])
 
     def _transformed(self, cell: Cell, split: int) -> Rows:
         trials, (train, test) = self.trials, self.trials.splits[split]
@@ -340,6 +365,8 @@ class View:
                 weight = trials.fit_params.get("sample_weight")
                 if weight is not None:
                     weight = _check_method_params(trials.X, {"w": weight}, indices=train)["w"]
+                if self._order is not None:
+                    train, test = self._place[train], self._place[test]
                 self._rows[split] = Rows(train, test, X_train, y_train, X_test, y_test, weight)
             return self._rows[split]
 
@@ -349,7 +376,9 @@ class View:
         key = kernel if isinstance(kernel, str) else id(kernel)
         with self.lock:
             if key not in self._samples:
-                found, samples, _, _ = machine._kernel_and_samples(self.X)
+                _, samples, _, _ = machine._kernel_and_samples(self.X)
+                if self._order is not None:
+                    samples = samples.take(self._order)
                 self._samples[key] = kernel, samples  # the kernel lives as long as its number
             return self._samples[key][1]
 
