@@ -11,6 +11,7 @@ from mercer import SVC
 from mercer.kernels import Gaussian
 from mercer.selection import one_vs_one, support
 from mercer.selection.trials import Trials
+from mercer.selection.views import Rows
 
 PRICES = [0.1, 1.0, 30.0, 1000.0]
 
@@ -110,9 +111,9 @@ def test_values_that_were_held_out_need_no_fit(shape, monkeypatch):
     training = machine._training(X[:120], y[:120], None)
     samples = machine._kernel_and_samples(X)[1]
     gram = training.kernel.gram(samples).hold()
-    (answered,) = support.solve_chain(
-        [machine], X[:120], y[:120], None, np.arange(120), np.arange(120, 150), samples, lambda _: gram
-    )
+    train, test = np.arange(120), np.arange(120, 150)
+    rows = Rows(train, test, X[:120], y[:120], X[120:], y[120:], None, test, train)
+    (answered,) = support.solve_chain([machine], rows, samples, lambda _: gram)
     values = answered.values
     exact = training.kernel(X[120:], X[:120])
     compact = np.empty((120, 4))
@@ -126,8 +127,8 @@ def test_values_that_were_held_out_need_no_fit(shape, monkeypatch):
             expected = exact[:, training.place] @ own + answered.found.facts["bias"][0, pair]
             np.testing.assert_allclose(values[:, pair], expected, atol=1e-5)
             pair += 1
-    names = machine._named(answered.facts, values)
-    np.testing.assert_array_equal(answered.answers(slice(None))["predict"](), names)
+    names = one_vs_one.named(machine, answered.facts, values)
+    np.testing.assert_array_equal(answered.known(rows, 0).predict(rows.X_test), names)
 
 
 def test_samples_of_no_weight_are_no_part_of_it(plainly, monkeypatch):

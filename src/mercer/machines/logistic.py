@@ -188,16 +188,24 @@ class KernelLogistic(LabelledMachine):
         return self._predict(fit_of(self), X)
 
     def _predict(self, fit: Any, X: Any) -> Array:
-        values = self._value(fit, X)
-        return np.asarray(fit.classes.take(values >= 0 if values.ndim == 1 else values.argmax(axis=1)))
+        return labels_of(fit.classes, self._value(fit, X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithms of ``predict_proba``, without loss where those are next to 0."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            values = np.stack([np.zeros(len(values)), values], axis=1)
-        return np.asarray(log_softmax(values, axis=1))
+        return log_probabilities(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of every class, in the order of ``classes_``."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
+
+
+def labels_of(classes: Array, values: Array) -> Array:
+    """The most probable classes, given the values of all functions, or of two classes of one."""
+    return np.asarray(classes.take(values >= 0 if values.ndim == 1 else values.argmax(axis=1)))
+
+
+def log_probabilities(values: Array) -> Array:
+    """Of every class, given such values."""
+    if values.ndim == 1:
+        values = np.stack([np.zeros(len(values)), values], axis=1)
+    return np.asarray(log_softmax(values, axis=1))

@@ -262,12 +262,12 @@ class SupportClassifier(LabelledMachine):
         return self._predict(fit_of(self), X)
 
     def _predict(self, fit: ClassifierFit, X: Any) -> Array:
-        return self._named(fit, self._values(fit, X))
-
-    def _named(self, fit: Any, values: Array) -> Array:
-        """The classes, given the values of all functions."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self._labels(fit, self._values(fit, X))
+
+    def _labels(self, fit: Any, values: Array) -> Array:
+        """The classes that the values of every problem's function speak for."""
         if fit.by_pairs and not self.break_ties:
             values = distances(fit, values) if self.votes == "distance" else won(values > 0, len(fit.classes))
         else:

@@ -14,10 +14,18 @@ import joblib
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from mercer.machines import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.machines import SVC, SVR, KernelLogistic, KernelRidge, NuSVC, NuSVR, OneClassSVM
 
 #: The parameter along which the problems of a machine change little.
-ALONG: dict[type, str] = {SVC: "C", SVR: "C", NuSVC: "nu", NuSVR: "C", OneClassSVM: "nu"}
+ALONG: dict[type, str] = {
+    KernelRidge: "alpha",
+    KernelLogistic: "C",
+    SVC: "C",
+    SVR: "C",
+    NuSVC: "nu",
+    NuSVR: "C",
+    OneClassSVM: "nu",
+}
 
 
 @dataclass(eq=False)
@@ -79,7 +87,7 @@ def ascending(cells: Sequence[Cell]) -> list[Cell]:
         return list(cells)
     try:
         return sorted(cells, key=lambda cell: float(getattr(cell.machine, along)))
-    except (TypeError, ValueError):  # no number: the fit will say so
+    except (TypeError, ValueError):  # one for each target, or no number: the fit will say so
         return list(cells)
 
 

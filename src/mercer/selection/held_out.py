@@ -1,7 +1,7 @@
 """What scorers take for a fitted machine: what it says of the rows that were held out is known already.
 
-Of any other rows, and for scorers that want more than answers, there is the fitted machine itself, made when it is asked
-for.
+Of any other rows, and for scorers that want more than answers, there is the fitted machine itself, made when it is
+asked for.
 """
 
 from __future__ import annotations
@@ -17,10 +17,22 @@ from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _Passthroug
 from mercer.samples.base import Array
 
 
+class Forgotten(Exception):  # noqa: N818 - no error: what can still be had is found anew
+    """What was known of a cell while it was scored, and is not kept."""
+
+
 class Known:
     """The answers of one machine at some rows, given the values of its functions there."""
 
-    def __init__(self, machine: Any, X: Any, answers: dict[str, Callable[[], Any]], fitted: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        machine: Any,
+        X: Any,
+        answers: dict[str, Callable[[], Any]],
+        fitted: Callable[[], Any],
+        attributes: dict[str, Any] | None = None,
+    ) -> None:
+        self.__dict__.update(attributes or {})
         self._machine, self._X, self._answers, self._fitted = machine, X, answers, fitted
         self._said: dict[str, Any] = {}
 
@@ -35,7 +47,12 @@ class Known:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in self._answers:
-            return lambda X, name=name: self._answer(name, X)
+
+            def method(X: Any) -> Any:
+                return self._answer(name, X)
+
+            method.__name__ = name  # which scorers go by
+            return method
         return getattr(self.machine(), name)
 
     def machine(self) -> Any:
@@ -43,6 +60,16 @@ class Known:
         if "machine" not in self._said:
             self._said["machine"] = self._fitted()
         return self._said["machine"]
+
+    def light(self) -> Known:
+        """The same without the machine and the rows, to be kept."""
+
+        def gone() -> Any:
+            raise AttributeError("of this cell answers alone are kept")
+
+        other = Known(self._machine, None, self._answers, gone)
+        other.__dict__.update({name: value for name, value in vars(self).items() if not name.startswith("_")})
+        return other
 
     def answer(self, name: str) -> Any:
         """What a method says of the rows that were held out."""

@@ -7,6 +7,7 @@ them are arrays here, one after the other, and what is known of a solution becom
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -21,10 +22,13 @@ from mercer import _native
 from mercer.gram import Gram
 from mercer.machines import SVC
 from mercer.machines.support import NOT_FINITE
-from mercer.machines.support_classifier import columns_of, pairs_of
+from mercer.machines.support_classifier import SupportClassifier, columns_of, pairs_of
 from mercer.machines.training import Posed, Training
 from mercer.problem import Problem, Vector
 from mercer.remembered import remembered
+from mercer.samples.base import Array
+from mercer.selection.held_out import Forgotten, Known
+from mercer.selection.views import Rows
 from mercer.solvers import Certificate, Solution
 from mercer.solvers.convexity import by_construction
 
@@ -48,6 +52,13 @@ def takes(machines: Sequence[Any], training: Training, gram: Gram) -> bool:
         and gram.held_rows is not None
         and by_construction(training.kernel, balanced=True)
     )
+
+
+def named(machine: SupportClassifier, facts: Any, values: Array) -> Array:
+    """What ``predict`` says, or refuses."""
+    if machine.break_ties and machine.decision_function_shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+    return machine._labels(facts, values)
 
 
 @dataclass(eq=False)
@@ -116,7 +127,7 @@ class Found:
 
 
 def solved(
-    contests: Contests, machine: Any, training: Training, prices: Vector, gram: Gram, stop: Callable[[], bool] | None
+    contests: Contests, machine: Any, training: Training, prices: Vector, gram: Gram, stopped: Callable[[], bool]
 ) -> Found:
     """The solutions of all problems for all prices, which ascend."""
     weight = machine._weights(training)[contests.own]
@@ -141,7 +152,7 @@ def solved(
         gram.budget,
         found.a,
         found.known,
-        stop,
+        stopped,
     )
     return found
 
@@ -274,16 +285,25 @@ class AnsweredByPairs:
     def certificate(self) -> Certificates:
         return Certificates(self.own_facts, float(self.machine.tol))
 
-    def answers(self, part: slice) -> dict[str, Callable[[], Any]]:
-        """What the machine says of a part of the rows that were asked for."""
-        machine = self.machine
+    def known(self, rows: Rows, at: int) -> Known:
+        """What stands for the fitted machine at the rows that were held out (0) or trained on (1)."""
+        tests = len(rows.test)
+        part, X = (slice(tests, None), rows.X_train) if at else (slice(0, tests), rows.X_test)
+        machine, facts, winners, own = self.machine, self.facts, self.winners[part], weakref.ref(self)
 
-        def named() -> Any:
+        def values() -> Array:
+            answered = own()
+            if answered is None:  # the matrix is not kept for what somebody might ask
+                raise Forgotten("the values of all pairs of a cell are known while it is scored")
+            return answered.values[part]
+
+        def said() -> Array:
             if machine.break_ties:  # by values, or an error
-                return machine._named(self.facts, self.values[part])
-            return self.training.classes.take(self.winners[part])
+                return named(machine, facts, values())
+            return np.asarray(facts.classes.take(winners))
 
-        return {"predict": named, "decision_function": lambda: machine._decided(self.facts, self.values[part])}
+        answers = {"predict": said, "decision_function": lambda: machine._decided(facts, values())}
+        return Known(machine, X, answers, self.fitted, {"classes_": facts.classes})
 
     def problems(self) -> list[Problem]:
         problems: list[Problem] = self.machine._problems(self.training)
@@ -324,14 +344,14 @@ def solve_chain(
     gram: Gram,
     rows: Positions,
     asked: Positions,
-    stop: Callable[[Any], bool] | None,
+    stopped: Callable[[], bool],
 ) -> Iterator[AnsweredByPairs | Exception]:
     """What comes of each machine in turn; their prices ascend."""
     begun = time.perf_counter()
     prices = np.array([machine.C for machine in machines], dtype=np.float64)
     contests = Contests.of(training, rows)
-    found = solved(contests, machines[0], training, prices, gram, None if stop is None else lambda: stop(None))
-    if stop is not None and stop(None):
+    found = solved(contests, machines[0], training, prices, gram, stopped)
+    if stopped():
         return
     sums = Sums(found, gram, rows[contests.order], asked)
     winners = sums.winners()

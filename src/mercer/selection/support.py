@@ -28,6 +28,8 @@ from mercer.samples import Samples
 from mercer.samples.base import Array
 from mercer.selection import one_vs_one
 from mercer.selection.cells import ALONG
+from mercer.selection.held_out import Known
+from mercer.selection.views import Rows
 from mercer.solvers import Solution
 
 Positions = NDArray[np.int64]
@@ -43,6 +45,22 @@ def why_not(machine: SupportMachine) -> str | None:
     if isinstance(machine, SupportClassifier) and machine._calibrates():
         return "probability=True"
     return None
+
+
+def answers_of(machine: Any, facts: Any, values: Array) -> dict[str, Callable[[], Any]]:
+    """What a machine says, given the values of its functions."""
+    if isinstance(machine, SupportClassifier):
+        return {
+            "predict": lambda: one_vs_one.named(machine, facts, values),
+            "decision_function": lambda: machine._decided(facts, values),
+        }
+    if isinstance(machine, OneClassSVM):
+        return {
+            "predict": lambda: np.where(values > 0, INSIDE, OUTSIDE),
+            "decision_function": lambda: values,
+            "score_samples": lambda: values + facts.offset,
+        }
+    return {"predict": lambda: values}
 
 
 @dataclass(eq=False)
@@ -62,21 +80,13 @@ class Answered:
         found = tuple(certificate_of(solution) for solution in self.solutions)
         return found[0] if len(found) == 1 else found
 
-    def answers(self, part: slice) -> dict[str, Callable[[], Any]]:
-        """What the machine says of a part of the rows that were asked for."""
-        machine, facts, values = self.machine, self.facts, self.values[part]
-        if isinstance(machine, SupportClassifier):
-            return {
-                "predict": lambda: machine._named(facts, values),
-                "decision_function": lambda: machine._decided(facts, values),
-            }
-        if isinstance(machine, OneClassSVM):
-            return {
-                "predict": lambda: np.where(values > 0, INSIDE, OUTSIDE),
-                "decision_function": lambda: values,
-                "score_samples": lambda: values + facts.offset,
-            }
-        return {"predict": lambda: values}
+    def known(self, rows: Rows, at: int) -> Known:
+        """What stands for the fitted machine at the rows that were held out (0) or trained on (1)."""
+        tests = len(rows.test)
+        values, X = (self.values[tests:], rows.X_train) if at else (self.values[:tests], rows.X_test)
+        classes = getattr(self.facts, "classes", None)
+        attributes = {} if classes is None else {"classes_": classes}
+        return Known(self.machine, X, answers_of(self.machine, self.facts, values), self.fitted, attributes)
 
     def fitted(self) -> Any:
         """The machine with a Fit of its own."""
@@ -88,22 +98,21 @@ class Answered:
 
 def solve_chain(
     machines: Sequence[Any],
-    X: Any,
-    y: Any,
-    weight: Any,
-    train: Positions,
-    asked: Positions,
+    given: Rows,
     samples: Samples,
     gram_of: Callable[[Kernel], Gram],
-    stop: Callable[[Any], bool] | None = None,
+    *,
+    train_values: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Answered | one_vs_one.AnsweredByPairs | Exception]:
-    """What comes of each machine in turn, fitted to X and y, which are the rows ``train`` of all samples.
+    """What comes of each machine in turn, fitted to the rows of a split; ``samples`` are all rows.
 
-    Values are those at the rows ``asked`` of all samples. A machine that cannot be fitted gives its exception, and the
-    others go on without it.
+    A machine that cannot be fitted gives its exception, and the others go on without it. Ends early once ``stopped``.
     """
-    if (shared := one_vs_one_of(machines, X, y, weight, train, gram_of)) is not None:
-        yield from one_vs_one.solve_chain(machines, *shared, asked, stop)
+    train = given.train
+    asked = np.concatenate([given.test, train]) if train_values else given.test
+    if (shared := one_vs_one_of(machines, given, gram_of)) is not None:
+        yield from one_vs_one.solve_chain(machines, *shared, asked, stopped)
         return
     training: Training | None = None
     last: list[tuple[Vector, Vector]] | None = None
@@ -113,7 +122,7 @@ def solve_chain(
         try:
             machine._validate_params()
             if training is None:
-                training = machine._training(X, y, weight)
+                training = machine._training(given.X_train, given.y_train, given.weight)
                 rows = train[training.place]
                 gram = gram_of(training.kernel)
                 spread = Spread.of(rows, len(samples))
@@ -121,11 +130,13 @@ def solve_chain(
             posed = [spread.over_all(problem) for problem in problems]
             along = ALONG[type(machine)]
             now = float(getattr(machine, along))
-            starts = None
-            if last is not None:
-                starts = [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
+            starts = (
+                None if last is None else [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
+            )
             solver = machine._solver(training)
-            found = replace(solver, progress=stop).solve(gram, posed, starts)
+            found = replace(solver, progress=lambda _: stopped()).solve(gram, posed, starts)
+            if stopped():
+                return
             last, price = [(solution.coefficients, solution.f) for solution in found], now
             solutions = [spread.back(problem, solution) for problem, solution in zip(problems, found, strict=True)]
             machine._refuse_overflow(training, solutions)
@@ -134,7 +145,8 @@ def solve_chain(
                 raise ValueError(NOT_FINITE)
             machine._warn(training, solutions)
             facts = SimpleNamespace(**combined.facts)
-            values = values_at(machine, training, gram, rows, asked, found, combined)
+            whole = all(map(spread.whole, problems))
+            values = values_at(machine, training, gram, rows, asked, found, combined, whole)
             yield Answered(machine, training, problems, solutions, facts, values, time.perf_counter() - begun)
         except Exception as error:
             last = None
@@ -142,7 +154,7 @@ def solve_chain(
 
 
 def one_vs_one_of(
-    machines: Sequence[Any], X: Any, y: Any, weight: Any, train: Positions, gram_of: Callable[[Kernel], Gram]
+    machines: Sequence[Any], given: Rows, gram_of: Callable[[Kernel], Gram]
 ) -> tuple[Training, Gram, Positions] | None:
     """What all machines of a chain share, if their problems are of pairs of classes and all can be posed at once."""
     if type(machines[0]) is not SVC:
@@ -150,7 +162,7 @@ def one_vs_one_of(
     try:
         for machine in machines:
             machine._validate_params()
-        training = machines[0]._training(X, y, weight)
+        training = machines[0]._training(given.X_train, given.y_train, given.weight)
         if not machines[0]._by_pairs(training.classes):
             return None
         for machine in machines:
@@ -158,7 +170,7 @@ def one_vs_one_of(
         gram = gram_of(training.kernel)
     except Exception:  # each machine says by itself what it refuses
         return None
-    return (training, gram, train[training.place]) if one_vs_one.takes(machines, training, gram) else None
+    return (training, gram, given.train[training.place]) if one_vs_one.takes(machines, training, gram) else None
 
 
 @dataclass(eq=False)
@@ -196,6 +208,7 @@ class Spread:
         """The solution of the problem as it was posed."""
         if not self.whole(problem):
             return solution
+        assert solution.f is not None
         return replace(solution, coefficients=solution.coefficients[self.rows], f=solution.f[self.rows])
 
 
@@ -206,6 +219,8 @@ def started(problem: Problem, a: Vector, f: Vector, along: str, ratio: float) ->
     """
     if along != "C" or not np.isfinite(ratio):
         return a
+    if problem.group is not None:  # what the groups sum to grows with the price
+        return ratio * a, ratio * f
     energy = float(a @ f)
     if not energy > 0:
         return a, f
@@ -222,19 +237,24 @@ def values_at(
     asked: Positions,
     found: Sequence[Solution],
     combined: Any,
+    whole: bool,
 ) -> Array:
-    """The values of all functions of a machine at these rows, as ``_values`` of the machine would have them."""
+    """The values of all functions of a machine at these rows, as ``_values`` of the machine would have them.
+
+    ``whole`` says that the problems are of all rows, one coefficient for each, so that f is known there.
+    """
     bias = combined.bias
     one = len(bias) == 1
-    if len(found[0].f) == len(gram) and all(len(solution.f) == len(gram) for solution in found):
+    if whole:
         margins = [machine._margin(s)[0] if isinstance(machine, SupportClassifier) else 1.0 for s in found]
-        values = np.stack([s.f[asked] / m for s, m in zip(found, margins, strict=True)], axis=1) + bias
+        f = [np.asarray(s.f)[asked] / m for s, m in zip(found, margins, strict=True)]
+        values = np.stack(f, axis=1) + bias
         sizes = np.array([np.abs(s.coefficients).sum() / abs(m) for s, m in zip(found, margins, strict=True)])
         if isinstance(machine, SupportClassifier):
             settle(values, gram, rows, asked, combined.coefficients, bias, sizes)
     else:
         values = products(machine, training, gram, rows, asked, combined.coefficients, bias)
-    return values[:, 0] if one else values
+    return np.asarray(values[:, 0] if one else values)
 
 
 def settle(
