@@ -449,6 +449,26 @@ def solve(
     shrinking: bool,
     progress: Callable[[Progress], bool] | None,
 ) -> None: ...
+
+def solve_chains(
+    matrices: Matrices,
+    q: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    lower: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    upper: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    l1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sample: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    prices: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    tol: float,
+    close: float,
+    max_steps: int,
+    budget: int,
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    facts: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    stop: Callable[[], bool] | None,
+) -> None: ...
 @overload
 def solve_linear_dense(
     array: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -651,6 +671,14 @@ class AdditiveFunction:
     ) -> None: ...
     @property
     def bytes(self) -> int: ...
+
+def most_votes(
+    sums: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None, None, None), order="C", device="cpu", writable=False)
+    ],
+    biases: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device="cpu")],
+) -> None: ...
 
 class Strings:
     def __init__(

@@ -128,7 +128,7 @@ class Checkpoint:
 def written(outcome: Outcome) -> dict[str, Any]:
     """An outcome in JSON, which writes numbers so that they are read back to the last bit."""
     found = outcome.certificate
-    several = isinstance(found, tuple)
+    several = isinstance(found, Sequence)
     certificates = None if found is None else [asdict(one) for one in (found if several else (found,))]
     entry = asdict(outcome) | {"certificate": certificates, "several": several}
     plain: dict[str, Any] = json.loads(json.dumps(entry, default=number))
