@@ -2,6 +2,7 @@
 
 #include "solvers/exact_products.hpp"
 #include "solvers/memory_plan.hpp"
+#include "solvers/product_errors.hpp"
 #include "solvers/progress.hpp"
 #include "solvers/selection.hpp"
 #include "threads/pool.hpp"
@@ -15,15 +16,28 @@ namespace mercer {
 namespace {
 
 // Rounding errors are as often up as down, and a few per cent of their bound: their sum grows like the root of the
-// sum of squares. Single precision is tried if that is within tol.
-bool single_may_do(const Problem& problem, Index samples, double error, double tol) {
-    if (problem.count <= kTiny && samples <= 4 * kTiny) return false; // a few of many samples may share their rows
-    double squares = 0;
+// sum of squares. Single precision is tried if that is within tol for all coefficients but a few, such as those of
+// samples that are far larger than the others: if these come to matter, double precision goes on from there.
+constexpr double kUsual = 0.005, kFew = 0.01;
+bool single_may_do(const Problem& problem, const Gram<float>& single, double tol) {
+    if (problem.count <= kTiny && single.size() <= 4 * kTiny)
+        return false; // a few of many samples may share their rows
+    const EntryErrors& errors = single.errors();
+    std::vector<double> squares(std::size_t(errors.levels())), count(squares.size());
     for (Index p = 0; p < problem.count; ++p) {
+        const auto level = std::size_t(errors.level(problem.sample_of(p)));
         const double bound = std::max(std::abs(problem.lower[p]), std::abs(problem.upper[p]));
-        squares += bound * bound;
+        squares[level] += bound * bound, count[level] += 1;
     }
-    return 0.005 * error * std::sqrt(squares) <= tol; // false for an infinite bound or error
+    double wrong = 0;
+    for (int b = 0; b < errors.levels(); ++b) {
+        double sum = 0;
+        for (int c = 0; c < errors.levels(); ++c)
+            if (squares[std::size_t(c)] > 0)
+                sum += errors.between(b, c) * errors.between(b, c) * squares[std::size_t(c)];
+        if (!(kUsual * std::sqrt(sum) <= tol)) wrong += count[std::size_t(b)]; // an infinite bound or error, too
+    }
+    return wrong <= kFew * double(problem.count);
 }
 
 // Of tol.
@@ -79,19 +93,24 @@ LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& probl
     return {memory.common<T>().get(), all ? &memory.rows<T>() : nullptr, all && memory.lasting};
 }
 
-// How far the violation and the objectives may be off if every entry of the matrix is by `error`.
+// How far the violation and the objectives may be off if the entries of the matrix are by these errors.
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const Gram<double>& exact, const ProblemRun& task, double error) {
+    Doubt(const Gram<double>& exact, const ProblemRun& task, const EntryErrors& entries) {
+        const ProductErrors errors(entries, task.problem, task.a);
+        violation = 2 * errors.largest();
+        if (violation == 0) return;
+        objectives = kDoubt * errors.independent();
         double energy = 0;
         for (Index p = 0; p < task.problem.count; ++p) {
-            const double rounded = error > 0 ? kRounded * std::abs(exact.diagonal(task.problem.sample_of(p))) : 0;
-            violation += 2 * error * std::abs(task.a[p]);
-            objectives += std::max(kDoubt * error, rounded) * task.a[p] * task.a[p];
+            const Index sample = task.problem.sample_of(p);
+            const int level = entries.level(sample);
+            const double more = kRounded * std::abs(exact.diagonal(sample)) - kDoubt * entries.between(level, level);
+            objectives += std::max(0.0, more) * task.a[p] * task.a[p];
             energy += task.a[p] * task.f[p];
         }
-        if (error > 0) objectives += 0.5 * kBiased * std::abs(energy);
+        objectives += 0.5 * kBiased * std::abs(energy);
     }
 };
 
@@ -102,26 +121,6 @@ Certificate certify(const ProblemRun& task, const Doubt& doubt) {
     result.primal += doubt.objectives;
     result.dual -= doubt.objectives;
     return result;
-}
-
-// Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
-// end.
-bool judge(const Gram<double>& exact, ExactProducts& products, double error, ProblemRun& task, double tol) {
-    Doubt doubt(exact, task, error);
-    // The objectives first: what they need is computed at half the price.
-    if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
-        products.support();
-        doubt.objectives = 0;
-    }
-    // An error too small to matter is added to the violation; any other is removed where it could count.
-    if (doubt.violation > kNegligible * tol) {
-        products.violators(error);
-        doubt.violation = 0;
-    }
-    task.certificate = certify(task, doubt);
-    task.finished = task.certificate.violation <= tol || task.solved.status == Status::step_limit ||
-                    task.solved.status == Status::stopped;
-    return task.finished;
 }
 
 // In double precision, too, sums of large numbers are rounded. Of f_p that is some of its last digits' share of
@@ -155,6 +154,28 @@ void doubt_rounding(const Gram<double>& exact, ProblemRun& task, double tol) {
     }
 }
 
+// Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
+// end.
+bool judge(const Gram<double>& exact, ExactProducts& products, const EntryErrors& errors, ProblemRun& task,
+           double tol) {
+    Doubt doubt(exact, task, errors);
+    // The objectives first: what they need is computed at half the price.
+    if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
+        products.support();
+        doubt.objectives = 0;
+    }
+    // An error too small to matter is added to the violation; any other is removed where it could count.
+    if (doubt.violation > kNegligible * tol) {
+        products.violators(errors);
+        doubt.violation = 0;
+    }
+    task.certificate = certify(task, doubt);
+    doubt_rounding(exact, task, tol);
+    task.finished = task.certificate.violation <= tol || task.solved.status == Status::step_limit ||
+                    task.solved.status == Status::stopped;
+    return task.finished;
+}
+
 template <class T>
 void run(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& task, Settings settings, Index number) {
     const LentRows<T> lent =
@@ -167,10 +188,10 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& t
                    Index number) {
     const Problem& problem = task.problem;
     Settings rest = settings;
-    if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
+    if (matrices.single && single_may_do(problem, *matrices.single, settings.tol)) {
         run(*matrices.single, memory, task, settings, number);
         ExactProducts products(*matrices.exact, problem, task.a, task.f);
-        if (judge(*matrices.exact, products, matrices.single->error(), task, settings.tol)) return;
+        if (judge(*matrices.exact, products, matrices.single->errors(), task, settings.tol)) return;
         products.all();
     }
     if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
@@ -194,9 +215,9 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& task,
     } catch (...) {
         memory.computed += task.solved.computed;
         if (task.begun) {
-            const double error = task.bits == 32 ? matrices.single->error() : 0.0;
-            task.certificate = certify(task, Doubt(*matrices.exact, task, error));
-            if (task.bits == 64) doubt_rounding(*matrices.exact, task, settings.tol);
+            const EntryErrors errors = task.bits == 32 ? matrices.single->errors() : EntryErrors();
+            task.certificate = certify(task, Doubt(*matrices.exact, task, errors));
+            doubt_rounding(*matrices.exact, task, settings.tol);
         }
         throw;
     }
@@ -216,7 +237,7 @@ struct Shares {
         const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
         bool single = bool(matrices.single);
         for (const Problem* problem : problems)
-            single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
+            single = single && single_may_do(*problem, *matrices.single, settings.tol);
         const MemoryPlan<double> exact(*matrices.exact, *problems.front());
         const std::size_t each =
             single ? MemoryPlan<float>(*matrices.single, *problems.front()).taken() : exact.taken();
