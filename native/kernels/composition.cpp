@@ -125,15 +125,18 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         parallel(tall, [&](long t) {
             const Index r0 = t * height_, count = std::min(height_, n - r0);
             const SpareTile lent(*this, every.data() + r0, count);
+            Borrowed<T, ScratchUse::stream> memory;
+            T* seen = memory->seen.reserve(std::size_t(count * width_));
             for (Index c = r0 / width_; c < strips; ++c) {
                 const Index j0 = std::max(r0, c * width_), j1 = std::min(n, (c + 1) * width_);
-                tile(every.data() + r0, count, j0, j1, lent.tile(), out + r0 * stride + j0, stride);
+                tile(every.data() + r0, count, j0, j1, lent.tile(), seen, width_);
+                for (Index i = 0; i < count; ++i) std::copy_n(seen + i * width_, j1 - j0, out + (r0 + i) * stride + j0);
                 const Index left = std::max(j0, r0 + count); // what lies below the diagonal of these rows is computed
-                if (left < j1) transpose(count, j1 - left, out + r0 * stride + left, out + left * stride + r0, stride);
+                if (left < j1)
+                    transpose(count, j1 - left, seen + (left - j0), width_, out + left * stride + r0, stride);
             }
             // A part that is given is symmetric up to rounding: what is right of the diagonal counts.
-            for (Index i = r0; i < r0 + count; ++i)
-                for (Index j = r0; j < i; ++j) out[i * stride + j] = out[j * stride + i];
+            mirror(count, out + r0 * stride + r0, stride);
         });
     }
 
@@ -279,7 +282,7 @@ template <class T> class ComposedPairs final : public Pairs<T> {
             const Sides<T>* sides = of_sides ? &sides_[std::size_t(pass.operand)] : nullptr;
             const T u = sides ? sides->of_x[std::size_t(i)] : T(0);
             const T* v = sides ? sides->of_z.data() + j : nullptr;
-            const auto term = [=](const Pass& of) { return Term<T>{T(of.scale), u, v, of.power}; };
+            const auto term = [=](const Pass& of) { return PowerTerm<T>{T(of.scale), u, v, of.power}; };
             switch (pass.action) {
             case Action::part: held[++top] = parts[pass.operand]; break;
             case Action::constant:

@@ -49,7 +49,7 @@ template <class T> struct IntegerTiles {
 
 // What is linear in an entry and in a number of each of its two samples, or a small power of that:
 // (scale x + (u + v))^power.
-template <class T> struct Term {
+template <class T> struct PowerTerm {
     T scale, u;
     const T* v;
     int power; // 1 to kMostOfTerm
@@ -64,8 +64,8 @@ template <class T> struct Runs {
     void (*subtract_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
     void (*inner_product)(std::size_t n, T u, const T* v, const T* from, T* to);
     // The same with a term made of x instead of b.
-    void (*add_term)(std::size_t n, const T* a, T factor, const Term<T>& term, const T* x, T* to);
-    void (*multiply_term)(std::size_t n, const T* a, const Term<T>& term, const T* x, T* to);
+    void (*add_term)(std::size_t n, const T* a, T factor, const PowerTerm<T>& term, const T* x, T* to);
+    void (*multiply_term)(std::size_t n, const T* a, const PowerTerm<T>& term, const T* x, T* to);
     void (*steps)(const Step* step, const Step* end, std::size_t n, const T* from, T* to);
 };
 

@@ -53,7 +53,8 @@ template <class T> void inner_product_run(std::size_t n, T u, const T* v, const 
 }
 
 // f(a, term).
-template <class T, class F> void join_term(std::size_t n, const T* a, const Term<T>& term, const T* x, T* to, F f) {
+template <class T, class F>
+void join_term(std::size_t n, const T* a, const PowerTerm<T>& term, const T* x, T* to, F f) {
     const T scale = term.scale, u = term.u;
     const auto run = [&](auto power) {
         each(
@@ -66,10 +67,10 @@ template <class T, class F> void join_term(std::size_t n, const T* a, const Term
     default: return run([](auto t) { return t * (t * t); });
     }
 }
-template <class T> void add_term_run(std::size_t n, const T* a, T factor, const Term<T>& term, const T* x, T* to) {
+template <class T> void add_term_run(std::size_t n, const T* a, T factor, const PowerTerm<T>& term, const T* x, T* to) {
     join_term(n, a, term, x, to, [factor](auto below, auto t) { return below + factor * t; });
 }
-template <class T> void multiply_term_run(std::size_t n, const T* a, const Term<T>& term, const T* x, T* to) {
+template <class T> void multiply_term_run(std::size_t n, const T* a, const PowerTerm<T>& term, const T* x, T* to) {
     join_term(n, a, term, x, to, [](auto below, auto t) { return below * t; });
 }
 

@@ -102,7 +102,7 @@ class ReducedPairs(BoundPairs):
         own = self.stored_reduction.pairs
         # What is stored was computed in float64 and rounded once, so it is as accurate as differences are.
         reduction = Reduction.squared_direct if kind(own)[0] == "euclidean" else own.reduction
-        levels = Levels.by(whole.diag())
+        levels = Levels.by(own.sizes(), samples=self.shape[0])
         sizes = own.largest(own.shift(), levels).ravel()
         bounds = _native.bounds_of(_native.Formula(reduction, [], 0.0), sizes, np.zeros(len(sizes)))
         errors = _native.errors_of(program, [bounds], levels.ordered(order), levels.count)

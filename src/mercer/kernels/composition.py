@@ -170,15 +170,15 @@ class ComposedPairs(BoundPairs):
         """
         plan = shared(self, products_too=True)
         alike = all(instruction[0] != Action.inner_product for instruction in plan.program.instructions)
-        errors = self._errors(plan, whole, order) if single and plan.program.fits_single() and plan.parts else None
+        errors = self._errors(plan, order) if single and plan.program.fits_single() and plan.parts else None
         if alike:
             return self._bound_to(plan, whole, order, packed, errors)
         exact = self._bound_to(self.plan, whole, order, packed // 2, None)
         return exact if errors is None else self._bound_to(plan, whole, order, packed // 2, errors, exact)
 
-    def _errors(self, plan: Plan, whole: SquareMatrix, order: NDArray[np.int64] | None) -> _native.EntryErrors | None:
+    def _errors(self, plan: Plan, order: NDArray[np.int64] | None) -> _native.EntryErrors | None:
         """Bounds on what the entries are off by in float32, if there are any."""
-        levels = Levels.by(whole.diag())
+        levels = Levels.by(*(part.sizes() for part in plan.parts), samples=len(self))
         bounds = []
         for part in plan.parts:
             of_part = part.accuracy(levels)

@@ -15,9 +15,9 @@ from mercer.samples.base import Array
 Numbers = NDArray[np.float64]
 
 #: A level ends at so many times the size at which the one below it does, the lowest at as many times the median.
-FACTOR = 4.0
+FACTOR = 2.0
 #: At most so many: larger samples are of the highest.
-MOST = 16
+MOST = 24
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,16 @@ class Levels:
         return cls(np.zeros(samples, dtype=np.uint8), 1)
 
     @classmethod
-    def by(cls, sizes: Array) -> Levels:
-        """By numbers such as k(x, x)."""
-        positive = np.abs(np.asarray(sizes, dtype=np.float64))
-        known = positive[np.isfinite(positive) & (positive > 0)]
-        if len(known) == 0 or len(known) < len(positive) // 2:
-            return cls.one(len(positive))
-        with np.errstate(all="ignore"):
-            height = np.ceil(np.log(positive / np.median(known)) / np.log(FACTOR)) - 1
-        height = np.nan_to_num(height, nan=MOST - 1, posinf=MOST - 1, neginf=0).clip(0, MOST - 1)
-        there, level = np.unique(height, return_inverse=True)
-        return cls(level.astype(np.uint8), len(there))
+    def by(cls, *sizes: Array | None, samples: int) -> Levels:
+        """By numbers such as |x|^2, each beside its median: by the largest of these where a sample has several."""
+        known = [relative(of_all) for of_all in sizes if of_all is not None and samples > 0]
+        if not known:
+            return cls.one(samples)
+        with np.errstate(divide="ignore"):
+            height = np.ceil(np.log(np.max(known, axis=0)) / np.log(FACTOR)) - 1
+        height = height.clip(0, MOST - 1).astype(np.intp)
+        there = np.bincount(height) > 0
+        return cls((np.cumsum(there) - 1).astype(np.uint8)[height], int(there.sum()))
 
     def largest(self, values: Numbers) -> Numbers:
         """The largest of the values of each level."""
@@ -53,3 +52,10 @@ class Levels:
     def ordered(self, order: NDArray[np.int64] | None) -> NDArray[np.uint8]:
         """The level of the samples in this order."""
         return self.of if order is None else self.of[order]
+
+
+def relative(sizes: Array) -> Numbers:
+    """Sizes as multiples of their median; what is no number is infinite, and where most are 0 all are alike."""
+    sizes = np.where(np.isfinite(sizes), sizes, np.inf)
+    median = np.median(sizes)
+    return np.asarray(sizes / median if 0 < median < np.inf else np.ones(len(sizes)))

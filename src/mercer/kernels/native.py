@@ -163,7 +163,9 @@ class NativePairs(BoundPairs):
         """In float32, too, where the error of that can be bounded."""
         shift, errors, lost = self.shift(), None, 0.0
         if single and self.fits_single():
-            levels = Levels.by(self.z.squares(None, self.scale)) if self.properties.product else Levels.one(len(self.z))
+            levels = (
+                Levels.by(self.sizes(), samples=len(self.z)) if self.properties.product else Levels.one(len(self.z))
+            )
             exact = np.zeros((levels.count, levels.count))
             errors = alone(self.accuracy_at(shift, exact, levels), levels, order)
             if np.isfinite(errors.largest):
@@ -178,6 +180,11 @@ class NativePairs(BoundPairs):
     def fits_single(self) -> bool:
         """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""
         return float(self.z.squares().max(initial=0.0)) < 1e30 and within(1e30, self.steps)
+
+    def sizes(self) -> NDArray[np.float64] | None:
+        if self.properties.product:
+            return self.z.squares(None, self.scale)
+        return self.z.squares(self.single_shift(self.shift()), self.scale) if self.properties.movable else None
 
     def accuracy(self, levels: Levels) -> list[_native.Bound] | None:
         if not self.fits_single():

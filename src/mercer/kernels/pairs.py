@@ -134,6 +134,10 @@ class Pairs(ABC):
         make = _native.function_pairs_f32 if dtype == np.float32 else _native.function_pairs_f64
         return make(self, *self.shape)
 
+    def sizes(self) -> NDArray[np.float64] | None:
+        """A number of each sample that tells how large its entries, and their errors, may be; None if there is none."""
+        return None
+
     def accuracy(self, levels: Levels) -> list[_native.Bound] | None:
         """How large the entries between any two levels of samples are, and how wrong in float32, row by row.
 
