@@ -74,7 +74,7 @@ def fit(name: str, kernel: Kernel, parts: list[Kernel], X: Any, y: Any, target: 
 
 
 def difficulty(machines: list[SVC], X: Any, y: Any) -> str:
-    """What each has to do: C, support vectors, steps, and LIBSVM's steps on the same matrix where that is affordable."""
+    """What each has to do: C, support vectors, steps, and LIBSVM's on the same matrix where that is affordable."""
     told = []
     for m in machines:
         steps = f"{m.certificate_.iterations}"

@@ -46,12 +46,6 @@ mercer::Program program_of(const std::vector<InstructionTuple>& instructions,
     return result;
 }
 
-bool has_diagonal(const mercer::Program& program) {
-    for (const auto& border : program.borders)
-        if (!border.diagonal.empty()) return true;
-    return false;
-}
-
 // The pairs of a list, and what owns their memory.
 template <class T>
 std::vector<std::shared_ptr<const mercer::Pairs<T>>> pairs_of(const Parts& parts, Index rows, Index columns) {
@@ -70,7 +64,7 @@ template <class T> void bind_pairs(nb::module_& m, const char* compose, const ch
         compose,
         [](const Parts& parts, const mercer::Program& program, Index rows, Index columns) {
             auto bound = pairs_of<T>(parts, rows, columns);
-            const bool square = has_diagonal(program) && rows == columns;
+            const bool square = program.exact_diagonal() && rows == columns;
             return new BoundPairs<T>{mercer::compose<T>(std::move(bound), program, rows, columns,
                                                         square ? mercer::Diagonal::of(rows) : mercer::Diagonal{}),
                                      rows, columns, nb::object(parts)};

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace mercer::python {
@@ -21,10 +22,16 @@ struct BoundMatrices {
     bool same_bits = true;
 };
 
-// The memory of an order, checked: a choice of at most `rows` rows, all of which exist.
+// Throws unless all of these are among so many samples.
+inline void check_positions(const Positions& positions, Index samples, const char* name) {
+    for (std::size_t i = 0; i < positions.shape(0); ++i)
+        if (const Index position = positions.data()[i]; position < 0 || position >= samples)
+            throw std::out_of_range(std::string(name) + " must hold positions of samples, 0 .. " +
+                                    std::to_string(samples - 1) + ", but holds " + std::to_string(position));
+}
+// The memory of an order, checked: a choice of rows, all of which exist.
 inline const Index* checked(const Positions& order, Index rows) {
-    for (std::size_t i = 0; i < order.shape(0); ++i)
-        if (order.data()[i] < 0 || order.data()[i] >= rows) throw std::invalid_argument("an order of other samples");
+    check_positions(order, rows, "order");
     return order.data();
 }
 // The same as numbers; without an order, all rows as they stand.

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,7 +31,7 @@ struct PythonProblemRun {
     std::optional<Positions> sample;
     std::optional<Groups> group;
     Changing a, f;
-    mercer::ProblemRun task;
+    mercer::ProblemRun run;
 };
 
 void check(const PythonProblemRun& t, Index size) {
@@ -41,10 +42,10 @@ void check(const PythonProblemRun& t, Index size) {
     if ((t.sample && t.sample->shape(0) != n) || (t.group && t.group->shape(0) != n) || t.total.shape(0) > 2)
         throw std::invalid_argument(
             "sample and group need one entry per coefficient, and there are at most two groups");
-    if (!t.sample && Index(n) != size) throw std::invalid_argument("a coefficient for each sample, or their numbers");
-    if (t.sample)
-        for (std::size_t p = 0; p < n; ++p)
-            if (t.sample->data()[p] < 0 || t.sample->data()[p] >= size) throw std::out_of_range("sample");
+    if (!t.sample && Index(n) != size)
+        throw std::invalid_argument("a problem of " + std::to_string(n) + " coefficients on " + std::to_string(size) +
+                                    " samples must say in `sample` to which of them each coefficient belongs");
+    if (t.sample) mercer::python::check_positions(*t.sample, size, "sample of a problem");
     if (t.group)
         for (std::size_t p = 0; p < n; ++p)
             if (t.group->data()[p] >= t.total.shape(0)) throw std::out_of_range("group");
@@ -78,49 +79,49 @@ void bind_solvers(nb::module_& m) {
             [](PythonProblemRun* self, Values q, Values lower, Values upper, Values l1, Values ridge, Values total,
                std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f) {
                 new (self) PythonProblemRun{q, lower, upper, l1, ridge, total, sample, group, a, f, {}};
-                mercer::Problem& p = self->task.problem;
+                mercer::Problem& p = self->run.problem;
                 p.count = Index(q.shape(0));
                 p.q = q.data(), p.lower = lower.data(), p.upper = upper.data(), p.l1 = l1.data(),
                 p.ridge = ridge.data();
                 p.sample = sample ? sample->data() : nullptr;
                 p.group = group ? group->data() : nullptr;
                 p.groups = int(total.shape(0));
-                for (std::size_t g = 0; g < total.shape(0) && g < 2; ++g) self->task.total[g] = total.data()[g];
-                self->task.a = a.data(), self->task.f = f.data();
+                for (std::size_t g = 0; g < total.shape(0) && g < 2; ++g) self->run.total[g] = total.data()[g];
+                self->run.a = a.data(), self->run.f = f.data();
             },
             "q"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "l1"_a.noconvert(), "ridge"_a.noconvert(),
             "total"_a.noconvert(), "sample"_a.none(), "group"_a.none(), "a"_a.noconvert(), "f"_a.noconvert())
         // Primal, dual, violation and biases of a and f as they are.
         .def("certify",
              [](PythonProblemRun& self) {
-                 self.task.certificate = mercer::certify(self.task.problem, self.task.a, self.task.f, self.task.total);
+                 self.run.certificate = mercer::certify(self.run.problem, self.run.a, self.run.f, self.run.total);
              })
-        .def_prop_ro("begun", [](const PythonProblemRun& t) { return t.task.begun; })
-        .def_prop_ro("status", [](const PythonProblemRun& t) { return t.task.solved.status; })
-        .def_prop_ro("steps", [](const PythonProblemRun& t) { return t.task.solved.steps; })
+        .def_prop_ro("begun", [](const PythonProblemRun& t) { return t.run.begun; })
+        .def_prop_ro("status", [](const PythonProblemRun& t) { return t.run.solved.status; })
+        .def_prop_ro("steps", [](const PythonProblemRun& t) { return t.run.solved.steps; })
         // The two samples with the most negative squared distance that was met, or None.
         .def_prop_ro("negative_pair",
                      [](const PythonProblemRun& t) -> std::optional<std::pair<Index, Index>> {
-                         const mercer::NegativeCurvature& met = t.task.solved.negative;
+                         const mercer::NegativeCurvature& met = t.run.solved.negative;
                          return met.i < 0 ? std::nullopt : std::optional(std::pair(met.i, met.j));
                      })
-        .def_prop_ro("primal", [](const PythonProblemRun& t) { return t.task.certificate.primal; })
-        .def_prop_ro("dual", [](const PythonProblemRun& t) { return t.task.certificate.dual; })
-        .def_prop_ro("violation", [](const PythonProblemRun& t) { return t.task.certificate.violation; })
+        .def_prop_ro("primal", [](const PythonProblemRun& t) { return t.run.certificate.primal; })
+        .def_prop_ro("dual", [](const PythonProblemRun& t) { return t.run.certificate.dual; })
+        .def_prop_ro("violation", [](const PythonProblemRun& t) { return t.run.certificate.violation; })
         .def_prop_ro("bias", [](const PythonProblemRun& t) {
-            return std::vector<double>(t.task.certificate.bias, t.task.certificate.bias + t.task.problem.groups);
+            return std::vector<double>(t.run.certificate.bias, t.run.certificate.bias + t.run.problem.groups);
         });
     m.def(
         "solve",
         [](const BoundMatrices& held, nb::typed<nb::list, PythonProblemRun> list, double tol, Index max_steps,
            std::size_t budget, bool shrinking,
            std::optional<nb::typed<nb::callable, bool(const mercer::Progress&)>> progress) {
-            std::vector<mercer::ProblemRun> tasks;
+            std::vector<mercer::ProblemRun> runs;
             for (nb::handle item : list) {
                 const auto& t = nb::cast<const PythonProblemRun&>(item);
                 check(t, held.matrices.exact->size());
-                if (t.task.problem.groups < 1) throw std::invalid_argument("a problem needs an equality constraint");
-                tasks.push_back(t.task);
+                if (t.run.problem.groups < 1) throw std::invalid_argument("a problem needs an equality constraint");
+                runs.push_back(t.run);
             }
             mercer::Settings settings;
             settings.tol = tol;
@@ -133,16 +134,16 @@ void bind_solvers(nb::module_& m) {
                     return nb::cast<bool>(nb::bool_((*progress)(p)));
                 };
             auto hand_back = [&] {
-                for (std::size_t i = 0; i < tasks.size(); ++i) nb::cast<PythonProblemRun&>(list[i]).task = tasks[i];
+                for (std::size_t i = 0; i < runs.size(); ++i) nb::cast<PythonProblemRun&>(list[i]).run = runs[i];
             };
             try {
                 nb::gil_scoped_release release;
-                mercer::solve(held.matrices, tasks, settings);
+                mercer::solve(held.matrices, runs, settings);
             } catch (...) {
                 hand_back();
                 throw;
             }
             hand_back();
         },
-        "matrices"_a, "tasks"_a, "tol"_a, "max_steps"_a, "budget"_a, "shrinking"_a, "progress"_a.none());
+        "matrices"_a, "runs"_a, "tol"_a, "max_steps"_a, "budget"_a, "shrinking"_a, "progress"_a.none());
 }

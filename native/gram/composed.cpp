@@ -26,15 +26,15 @@ template <class T> class ComposedGram final : public Gram<T> {
         std::vector<std::shared_ptr<const Pairs<T>>> bound;
         for (const Gram<T>* part : parts_) bound.push_back(part->between(rows, columns));
         return compose(std::move(bound), program_.between(rows, columns), Index(rows.size()), Index(columns.size()),
-                       exact_diagonal() ? Diagonal::of(rows, columns) : Diagonal{});
+                       program_.exact_diagonal() ? Diagonal::of(rows, columns) : Diagonal{});
     }
     const Pairs<T>& all() const override {
         std::call_once(once_, [&] {
             std::vector<std::shared_ptr<const Pairs<T>>> bound;
             for (const Gram<T>* part : parts_) // they own their pairs
                 bound.emplace_back(std::shared_ptr<const Pairs<T>>(), &part->all());
-            all_ =
-                compose(std::move(bound), program_, size_, size_, exact_diagonal() ? Diagonal::of(size_) : Diagonal{});
+            all_ = compose(std::move(bound), program_, size_, size_,
+                           program_.exact_diagonal() ? Diagonal::of(size_) : Diagonal{});
         });
         return *all_;
     }
@@ -48,11 +48,6 @@ template <class T> class ComposedGram final : public Gram<T> {
     const EntryErrors& errors() const override { return errors_; }
 
   private:
-    bool exact_diagonal() const {
-        for (const Borders& border : program_.borders)
-            if (!border.diagonal.empty()) return true;
-        return false;
-    }
     std::vector<const Gram<T>*> parts_;
     Program program_;
     Index size_;

@@ -5,6 +5,7 @@
 #include "kernels/formula.hpp"
 #include "kernels/pairs.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -42,6 +43,10 @@ struct Program {
     // Throws std::invalid_argument unless it can run on `parts` parts of this shape and leaves one value.
     void check(Index parts, Index rows, Index columns) const;
     Index depth() const; // of the stack
+    // Whether it must know which samples meet themselves.
+    bool exact_diagonal() const {
+        return std::any_of(borders.begin(), borders.end(), [](const Borders& b) { return !b.diagonal.empty(); });
+    }
     // The same program for some of the samples of a square matrix.
     Program between(const std::vector<Index>& rows, const std::vector<Index>& columns) const;
 };

@@ -97,26 +97,26 @@ LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& probl
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const Gram<double>& exact, const ProblemRun& task, const EntryErrors& entries) {
-        const ProductErrors errors(entries, task.problem, task.a);
+    Doubt(const Gram<double>& exact, const ProblemRun& run, const EntryErrors& entries) {
+        const ProductErrors errors(entries, run.problem, run.a);
         violation = 2 * errors.largest();
         if (violation == 0) return;
         objectives = kDoubt * errors.independent();
         double energy = 0;
-        for (Index p = 0; p < task.problem.count; ++p) {
-            const Index sample = task.problem.sample_of(p);
+        for (Index p = 0; p < run.problem.count; ++p) {
+            const Index sample = run.problem.sample_of(p);
             const int level = entries.level(sample);
             const double more = kRounded * std::abs(exact.diagonal(sample)) - kDoubt * entries.between(level, level);
-            objectives += std::max(0.0, more) * task.a[p] * task.a[p];
-            energy += task.a[p] * task.f[p];
+            objectives += std::max(0.0, more) * run.a[p] * run.a[p];
+            energy += run.a[p] * run.f[p];
         }
         objectives += 0.5 * kBiased * std::abs(energy);
     }
 };
 
-Certificate certify(const ProblemRun& task) { return certify(task.problem, task.a, task.f, task.total); }
-Certificate certify(const ProblemRun& task, const Doubt& doubt) {
-    Certificate result = certify(task);
+Certificate certify(const ProblemRun& run) { return certify(run.problem, run.a, run.f, run.total); }
+Certificate certify(const ProblemRun& run, const Doubt& doubt) {
+    Certificate result = certify(run);
     result.violation += doubt.violation;
     result.primal += doubt.objectives;
     result.dual -= doubt.objectives;
@@ -125,42 +125,40 @@ Certificate certify(const ProblemRun& task, const Doubt& doubt) {
 
 // In double precision, too, sums of large numbers are rounded. Of f_p that is some of its last digits' share of
 // sqrt(K_pp) sum_r sqrt(K_rr) |a_r|, which bounds the sum of |K_pr a_r|; it is added where it could count.
-void doubt_rounding(const Gram<double>& exact, ProblemRun& task, double tol) {
-    const Problem& problem = task.problem;
+void doubt_rounding(const Gram<double>& exact, ProblemRun& run, double tol) {
+    const Problem& problem = run.problem;
     std::vector<double> error(std::size_t(problem.count));
     double sum = 0, squares = 0, largest = 0;
     for (Index p = 0; p < problem.count; ++p) {
-        const double root = std::sqrt(std::abs(exact.diagonal(problem.sample_of(p)))),
-                     term = root * std::abs(task.a[p]);
+        const double root = std::sqrt(std::abs(exact.diagonal(problem.sample_of(p)))), term = root * std::abs(run.a[p]);
         error[std::size_t(p)] = root;
         sum += term, squares += term * term, largest = std::max(largest, root);
     }
     constexpr double kDigits = 2 * std::numeric_limits<double>::epsilon();
-    if (const double doubt = kDigits * sum * std::sqrt(squares); doubt > kClose * std::abs(task.certificate.dual))
-        task.certificate.primal += doubt, task.certificate.dual -= doubt;
+    if (const double doubt = kDigits * sum * std::sqrt(squares); doubt > kClose * std::abs(run.certificate.dual))
+        run.certificate.primal += doubt, run.certificate.dual -= doubt;
     if (2 * kDigits * largest * sum <= kNegligible * tol) return;
     Slopes slopes;
-    slopes.find(problem, task.a, task.f, [](Index p) { return p; });
+    slopes.find(problem, run.a, run.f, [](Index p) { return p; });
     for (int g = 0; g < problem.groups; ++g) {
         double highest = slopes.highest[g], lowest = slopes.lowest[g];
         for (Index p = 0; p < problem.count; ++p) {
             if (problem.group_of(p) != g) continue;
             const double s = slopes.slope[std::size_t(p)], off = kDigits * error[std::size_t(p)] * sum;
-            highest = std::max(highest, s + problem.rise(p, task.a[p]) + off);
-            lowest = std::min(lowest, s + problem.fall(p, task.a[p]) - off);
+            highest = std::max(highest, s + problem.rise(p, run.a[p]) + off);
+            lowest = std::min(lowest, s + problem.fall(p, run.a[p]) - off);
         }
         if (std::isfinite(highest - lowest))
-            task.certificate.violation = std::max(task.certificate.violation, highest - lowest);
+            run.certificate.violation = std::max(run.certificate.violation, highest - lowest);
     }
 }
 
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(const Gram<double>& exact, ExactProducts& products, const EntryErrors& errors, ProblemRun& task,
-           double tol) {
-    Doubt doubt(exact, task, errors);
+bool judge(const Gram<double>& exact, ExactProducts& products, const EntryErrors& errors, ProblemRun& run, double tol) {
+    Doubt doubt(exact, run, errors);
     // The objectives first: what they need is computed at half the price.
-    if (doubt.objectives > kClose * std::abs(dual(task.problem, task.a, task.f))) {
+    if (doubt.objectives > kClose * std::abs(dual(run.problem, run.a, run.f))) {
         products.support();
         doubt.objectives = 0;
     }
@@ -169,55 +167,55 @@ bool judge(const Gram<double>& exact, ExactProducts& products, const EntryErrors
         products.violators(errors);
         doubt.violation = 0;
     }
-    task.certificate = certify(task, doubt);
-    doubt_rounding(exact, task, tol);
-    task.finished = task.certificate.violation <= tol || task.solved.status == Status::step_limit ||
-                    task.solved.status == Status::stopped;
-    return task.finished;
+    run.certificate = certify(run, doubt);
+    doubt_rounding(exact, run, tol);
+    run.finished = run.certificate.violation <= tol || run.solved.status == Status::step_limit ||
+                   run.solved.status == Status::stopped;
+    return run.finished;
 }
 
 template <class T>
-void run(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& task, Settings settings, Index number) {
+void solve_in(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& run, Settings settings, Index number) {
     const LentRows<T> lent =
-        settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, task.problem, settings);
-    task.bits = 8 * int(sizeof(T));
-    decompose(gram, lent, task.problem, task.total, settings, task.solved, task.begun, task.a, task.f, number);
+        settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, run.problem, settings);
+    run.bits = 8 * int(sizeof(T));
+    decompose(gram, lent, run.problem, run.total, settings, run.solved, run.begun, run.a, run.f, number);
 }
 
-void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& task, const Settings& settings,
+void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, const Settings& settings,
                    Index number) {
-    const Problem& problem = task.problem;
+    const Problem& problem = run.problem;
     Settings rest = settings;
     if (matrices.single && single_may_do(problem, *matrices.single, settings.tol)) {
-        run(*matrices.single, memory, task, settings, number);
-        ExactProducts products(*matrices.exact, problem, task.a, task.f);
-        if (judge(*matrices.exact, products, matrices.single->errors(), task, settings.tol)) return;
+        solve_in(*matrices.single, memory, run, settings, number);
+        ExactProducts products(*matrices.exact, problem, run.a, run.f);
+        if (judge(*matrices.exact, products, matrices.single->errors(), run, settings.tol)) return;
         products.all();
     }
-    if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - task.solved.steps);
+    if (rest.max_steps >= 0) rest.max_steps = std::max<Index>(0, rest.max_steps - run.solved.steps);
     if (matrices.single) rest.budget -= std::min(rest.budget, matrices.single->bytes()); // it may be there still
-    run(*matrices.exact, memory, task, rest, number);
-    task.certificate = certify(task);
-    doubt_rounding(*matrices.exact, task, settings.tol);
-    task.finished = true;
+    solve_in(*matrices.exact, memory, run, rest, number);
+    run.certificate = certify(run);
+    doubt_rounding(*matrices.exact, run, settings.tol);
+    run.finished = true;
 }
 
 // Whatever happens, a certificate is as true as what is known by then: nothing, before f is.
-void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& task, const Settings& settings,
+void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, const Settings& settings,
                Index number) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    task.begun = false;
-    task.solved = {};
-    task.certificate = {infinity, -infinity, infinity, {}};
+    run.begun = false;
+    run.solved = {};
+    run.certificate = {infinity, -infinity, infinity, {}};
     try {
-        solve_in_turn(matrices, memory, task, settings, number);
-        memory.computed += task.solved.computed;
+        solve_in_turn(matrices, memory, run, settings, number);
+        memory.computed += run.solved.computed;
     } catch (...) {
-        memory.computed += task.solved.computed;
-        if (task.begun) {
-            const EntryErrors errors = task.bits == 32 ? matrices.single->errors() : EntryErrors();
-            task.certificate = certify(task, Doubt(*matrices.exact, task, errors));
-            doubt_rounding(*matrices.exact, task, settings.tol);
+        memory.computed += run.solved.computed;
+        if (run.begun) {
+            const EntryErrors errors = run.bits == 32 ? matrices.single->errors() : EntryErrors();
+            run.certificate = certify(run, Doubt(*matrices.exact, run, errors));
+            doubt_rounding(*matrices.exact, run, settings.tol);
         }
         throw;
     }
@@ -269,13 +267,13 @@ struct Shares {
 
 } // namespace
 
-void solve(const Matrices& matrices, std::vector<ProblemRun>& tasks, const Settings& wanted) {
+void solve(const Matrices& matrices, std::vector<ProblemRun>& runs, const Settings& wanted) {
     Settings settings = wanted;
     settings.progress = one_at_a_time(wanted.progress);
     double work = 0;
-    for (const ProblemRun& task : tasks) {
-        make_feasible(task.problem, task.total, task.a);
-        work += double(task.problem.count) * double(task.problem.count);
+    for (const ProblemRun& run : runs) {
+        make_feasible(run.problem, run.total, run.a);
+        work += double(run.problem.count) * double(run.problem.count);
     }
     // To wake another thread takes longer than to solve what is tiny in all.
     const OnThisThread tiny(work <= double(kTiny) * double(kTiny));
@@ -283,26 +281,26 @@ void solve(const Matrices& matrices, std::vector<ProblemRun>& tasks, const Setti
     // matter.)
     constexpr double kMuch = 4;
     std::vector<std::size_t> alone, together;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        const double own = double(tasks[i].problem.count) * double(tasks[i].problem.count);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const double own = double(runs[i].problem.count) * double(runs[i].problem.count);
         (own * kMuch > work ? alone : together).push_back(i);
     }
     MatrixMemory own;
     own.lasting = matrices.memory.lasting; // the steps are those of a matrix that nobody else uses
     const MatrixMemory::Use use(matrices.memory);
     MatrixMemory& memory = use ? matrices.memory : own;
-    for (std::size_t i : alone) solve_one(matrices, memory, tasks[i], settings, Index(i));
+    for (std::size_t i : alone) solve_one(matrices, memory, runs[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),
-                     [&](std::size_t i, std::size_t j) { return tasks[i].problem.count > tasks[j].problem.count; });
+                     [&](std::size_t i, std::size_t j) { return runs[i].problem.count > runs[j].problem.count; });
     if (together.empty()) return;
     std::vector<const Problem*> problems;
-    for (std::size_t i : together) problems.push_back(&tasks[i].problem);
+    for (std::size_t i : together) problems.push_back(&runs[i].problem);
     const Shares shares(matrices, memory, problems, settings);
     parallel(
         long(together.size()),
         [&](long k) {
             const std::size_t i = together[std::size_t(k)];
-            solve_one(matrices, memory, tasks[i], shares.own, Index(i));
+            solve_one(matrices, memory, runs[i], shares.own, Index(i));
         },
         shares.threads);
 }

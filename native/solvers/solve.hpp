@@ -24,6 +24,6 @@ struct ProblemRun {
 };
 
 // Rows computed for one solve are kept by the matrix for the next. Throws Interrupted if asked to stop.
-void solve(const Matrices& matrices, std::vector<ProblemRun>& tasks, const Settings& settings);
+void solve(const Matrices& matrices, std::vector<ProblemRun>& runs, const Settings& settings);
 
 } // namespace mercer

@@ -1,12 +1,20 @@
 from collections.abc import Callable, Sequence
 import enum
-from typing import Annotated, overload
+from typing import Annotated, Self, overload
 
 import numpy
 from numpy.typing import NDArray
 
 def thread_count() -> int: ...
 def set_thread_count(count: int) -> None: ...
+
+class Deadline:
+    def __init__(self, kind: object | None, seconds: float | None) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *error: object) -> None: ...
+    def end(self) -> None: ...
+    def strike(self) -> None: ...
+
 def memory(bytes: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
 def keep_at_most(bytes: int) -> None: ...
 
@@ -446,7 +454,7 @@ class ProblemRun:
 
 def solve(
     matrices: Matrices,
-    tasks: list[ProblemRun],
+    runs: list[ProblemRun],
     tol: float,
     max_steps: int,
     budget: int,

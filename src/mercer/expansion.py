@@ -13,6 +13,7 @@ from mercer.kernels.pairs import Pairs
 from mercer.problem import Vector
 from mercer.remembered import remembered
 from mercer.samples import Samples
+from mercer.samples.door import in_memory
 from mercer.shown import Shown
 
 #: What rounding may leave of a'Ka, relative to the square of the sum of its terms' norms.
@@ -43,7 +44,7 @@ class Expansion(Shown):
     def of(cls, kernel: Kernel, X: Any, coefficients: Any, bias: Any = 0.0) -> Expansion:
         """The expansion with these coefficients, one row per sample of X."""
         samples = kernel.samples(X)
-        a = np.asarray(coefficients, dtype=np.float64)
+        a = np.asarray(in_memory(coefficients, "coefficients"), dtype=np.float64)
         if a.ndim not in (1, 2) or len(a) != len(samples):
             raise ValueError(
                 f"expected one row of coefficients for each of {len(samples)} samples but got shape {a.shape}"

@@ -77,6 +77,8 @@ class Problem:
     def _check_samples(self) -> None:
         if self.sample is not None and self.sample.shape != (len(self),):
             raise ValueError(f"sample must number {len(self)} samples, not have shape {self.sample.shape}")
+        if self.sample is not None and self.sample.dtype.kind not in "iu":
+            raise TypeError(f"sample must hold positions of samples, which are integers, not {self.sample.dtype}")
 
     def _aligned(self, value: Any) -> Array:
         array = np.asarray(value, dtype=np.float64)

@@ -20,11 +20,29 @@ from mercer.kernels import (
     Matern,
     NegativeDistance,
     Precomputed,
+    Subsequence,
+    WeightedDegree,
     pairs,
 )
+from mercer.problem import hinge
+from mercer.solvers import SMO
 
 X = np.random.default_rng(3).standard_normal((50, 20))
 ROW = 50 * 8
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1).normalized(), (Linear() + 1).normalized(), 2 * Linear().normalized() + 3], ids=repr
+)
+def test_a_sample_is_the_same_as_itself_in_blocks_of_any_columns(kernel, dtype):
+    gram = kernel.gram(X.astype(dtype))
+    rows, columns = np.array([3, 1, 40, 3, 7]), np.array([40, 3, 9, 3])
+    block, expected = gram.block(rows, columns), gram.to_dense()[np.ix_(rows, columns)]
+    own = rows[:, None] == columns
+    assert (block[own] == gram.diag()[3]).all()
+    assert (block[own] == expected[own]).all()
+    np.testing.assert_allclose(block, expected, rtol=10 * np.finfo(dtype).eps, atol=10 * np.finfo(dtype).eps)
 
 
 def test_rows_are_kept():
@@ -434,6 +452,16 @@ def test_a_gram_matrix_in_use_can_be_copied_and_pickled(kernel, copied):
         assert (other.computed, other.budget, other.given) == (0, gram.budget, gram.given)
         assert (other.rows([3, 1]) == rows).all()
         assert (other @ X == product).all()
+
+
+@pytest.mark.parametrize("kernel", [Subsequence(3, 0.7).normalized(), WeightedDegree(3)], ids=repr)
+def test_pickled_matrices_of_objects_give_the_same_solutions_to_the_last_bit(kernel):
+    words = ["".join(word) for word in np.random.default_rng(0).choice(list("ACGT"), (60, 20))]
+    problem, gram = hinge(np.resize([1.0, -1.0], 60), 1.0), kernel.gram(words)
+    (expected,) = SMO().solve(gram, [problem])
+    (found,) = SMO().solve(pickle.loads(pickle.dumps(gram)), [problem])
+    assert (found.coefficients == expected.coefficients).all()
+    assert (found.f == expected.f).all()
 
 
 @pytest.mark.parametrize("V", [np.ones(50) * 1j, np.array(["a"] * 50), np.full(50, None)], ids=lambda V: V.dtype.str)

@@ -1,5 +1,8 @@
 """A stored reduction, and the Gram matrices of kernels of several widths that are made of it."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -44,6 +47,18 @@ def test_solutions_are_certified_as_those_of_the_samples(kernel):
     (expected,) = SMO().solve(kernel.gram(X), [hinge(Y, 1.0)])
     assert found.certificate.converged
     assert found.certificate.dual == pytest.approx(expected.certificate.dual, rel=1e-4)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given))])
+def test_copies_give_the_same_solutions_to_the_last_bit(copied):
+    stored = Gaussian(3.0).gram(X).reduction()
+    gram = stored.gram(KERNELS[2])
+    problem = hinge(Y, 1.0)
+    (expected,) = SMO().solve(gram, [problem])
+    for other in (copied(gram), copied(stored).gram(KERNELS[2])):
+        (found,) = SMO().solve(other, [problem])
+        assert (found.coefficients == expected.coefficients).all()
+        assert (found.f == expected.f).all()
 
 
 def test_inner_products_are_stored_for_all_degrees():

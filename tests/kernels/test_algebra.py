@@ -12,6 +12,7 @@ from mercer.kernels import (
     L2,
     Categorical,
     Chi2Distance,
+    Constant,
     Custom,
     Exponential,
     FeatureMap,
@@ -51,6 +52,12 @@ TEXTS = [
     (Matern(1.5), "Matern(nu=1.5)"),
     (Linear() + 1, "Linear() + 1"),
     (1 + Linear(), "1 + Linear()"),
+    (Constant(2), "Constant(2)"),
+    (Constant(2).normalized() ** 2, "Constant(2).normalized() ** 2"),
+    (Constant(2) + 1, "Constant(2) + 1"),
+    (1 + (2 + Linear()), "Constant(1) + 2 + Linear()"),
+    (Constant(-1) * Linear(), "Constant(-1) * Linear()"),
+    (exp(Constant(1)), "exp(Constant(1))"),
     (Linear() - 1, "Linear() - 1"),
     (Linear() - Gaussian(1), "Linear() - Gaussian(sigma=1)"),
     (Linear() - 2 * Gaussian(1), "Linear() - 2 * Gaussian(sigma=1)"),
@@ -112,6 +119,31 @@ def _evaluated(text):
     ids=lambda k: repr(k)[:60],
 )
 def test_repr_is_an_expression_for_the_same_kernel(k):
+    assert _evaluated(repr(k)) == k
+
+
+LEAVES = [Linear(), Gaussian(1), Polynomial(2), Constant(2), Constant(-1.5), Constant(0)]
+OF_TWO = [lambda k, other: k + other, lambda k, other: k - other, lambda k, other: k * other]
+OF_ONE = [
+    *(lambda k: k + 1, lambda k: 0.5 + k, lambda k: k - 3, lambda k: 2 - k, lambda k: -k, lambda k: 2 * k),
+    *(lambda k: k * -0.5, lambda k: 0 * k, lambda k: k**2, lambda k: k**0, exp, lambda k: k.normalized()),
+    *(lambda k: k.centered(), lambda k: k.on(0), lambda k: k.on(["a", "b"]), lambda k: k.on(Lift()), repair),
+]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_repr_of_whatever_operations_make_is_an_expression_for_it(seed):
+    """Operations in a random order, on what random operations made."""
+    random = np.random.default_rng(seed)
+
+    def made(depth):
+        if depth == 0 or random.random() < 0.1:
+            return LEAVES[random.integers(len(LEAVES))]
+        if random.random() < 0.5:
+            return OF_TWO[random.integers(len(OF_TWO))](made(depth - 1), made(depth - 1))
+        return OF_ONE[random.integers(len(OF_ONE))](made(depth - 1))
+
+    k = made(int(random.integers(1, 6)))
     assert _evaluated(repr(k)) == k
 
 
@@ -213,3 +245,10 @@ def test_messages_show_the_ends_of_a_long_expression():
 def test_columns_are_plain_values():
     assert repr(Linear().on(np.array([0, 1]))) == "Linear().on([0, 1])"
     assert repr(Linear().on(np.array(["a"]))) == "Linear().on(['a'])"
+
+
+def test_a_kernel_can_be_taken_off_a_number():
+    assert 2 - Linear() == 2 + -1 * Linear()
+    assert ((2 - Linear())(X) == 2 - Linear()(X)).all()
+    with pytest.raises(TypeError, match="unsupported operand"):
+        "2" - Linear()

@@ -58,3 +58,12 @@ def test_centered_tables_may_hold_anything():
     expected = Linear().centered().resolve(X)
     np.testing.assert_allclose(k(table(X)), expected(X), atol=1e-12)
     np.testing.assert_allclose(k(table(X + 1), table(X)), expected(X + 1, X), atol=1e-12)
+
+
+def test_means_of_samples_in_float32_are_those_of_the_same_in_float64():
+    """What solvers certify in float64 is then the centred matrix of these samples, not one of rounded means."""
+    single = (1e3 * (X + 10)).astype(np.float32)
+    exact = single.astype(np.float64)
+    k = Linear().centered().resolve(single)
+    centred = exact - exact.mean(axis=0)
+    np.testing.assert_allclose(k(exact), centred @ centred.T, rtol=1e-9, atol=1e-12 * float((exact**2).sum()))

@@ -210,6 +210,24 @@ def test_a_warning_that_is_an_error_leaves_a_machine_as_it_was(machine):
     assert machine._fit is before["_fit"]
 
 
+def test_what_is_set_fits_in_with_the_rest():
+    machine = SVC().fit(*FIRST)
+    before, n = machine._fit, len(machine.support_)
+    for wrong in (machine.support_[:-1], machine.support_[:, None], list(range(n + 1)), 3):
+        with pytest.raises(ValueError, match=rf"^support_ of SVC has the shape \({n},\).* set to an array of shape"):
+            machine.support_ = wrong
+    for wrong in (np.full(n, 0.5), ["a"] * n):
+        with pytest.raises(TypeError, match=r"^support_ of SVC holds int32, .* values of"):
+            machine.support_ = wrong
+    with pytest.raises(TypeError, match=r"^certificate_ of SVC is list, which a Fit does not hold"):
+        machine.certificate_ = []
+    with pytest.raises(AttributeError, match="cannot be set: it follows from other values"):
+        machine.intercept_ = [0.0]
+    assert machine._fit is before
+    machine.support_ = list(range(n))
+    assert machine.support_.tolist() == list(range(n))
+
+
 def test_parts_make_a_new_fit_of_the_old_one():
     for machine in (Perceptron(), KernelPerceptron(KERNEL), KernelPerceptron(KERNEL, averaged=True)):
         rows, y = FIRST

@@ -2,18 +2,25 @@
 
 import inspect
 
+import dask
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from dask.callbacks import Callback
 
 import mercer
+from mercer import SVC, Expansion, KernelRidge
 from mercer.kernels import (
     Categorical,
     Custom,
     FeatureMap,
     Gaussian,
     Linear,
+    Mahalanobis,
+    Mismatch,
     Precomputed,
     SetKernel,
     Spectrum,
@@ -52,14 +59,19 @@ class Lazy:
 
 
 def collections():
-    """The stand-in, and the real ones as far as they are installed."""
+    """The stand-in, and the real ones."""
     yield "stand-in", Lazy(X), Lazy(y)
     yield "polars", pl.LazyFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}), pl.LazyFrame({"y": y})
-    try:
-        import dask.array as da
-    except ImportError:
-        return
     yield "dask", da.from_array(X, chunks=10), da.from_array(y, chunks=10)
+
+
+@pytest.fixture(autouse=True)
+def _no_task_is_run():
+    """Dask tells its callbacks of every computation."""
+    begun = []
+    with Callback(start=begun.append):
+        yield
+    assert not begun
 
 
 COLLECTIONS = [pytest.param(X, y, id=name) for name, X, y in collections()]
@@ -107,6 +119,42 @@ def test_machines_refuse_what_is_lazy(machine, lazy, targets):
         if callable(call := getattr(machine, method, None)):
             with pytest.raises(TypeError, match=r"^X is a .* lazy"):
                 call(lazy)
+    if hasattr(machine, "score"):
+        for given, name in (((lazy, y), "X"), ((X, targets), "y"), ((X, y, targets), "sample_weight")):
+            with pytest.raises(TypeError, match=rf"^{name} is a .* lazy"):
+                machine.score(*given)
+
+
+@pytest.mark.parametrize("lazy", [Lazy(X[0]), da.from_array(X[0]), dask.delayed(lambda: X[0])()])
+def test_a_list_of_rows_that_are_lazy_is_refused(lazy):
+    rows, labels = [lazy] * 3, [0, 1, 0]
+    for call in (SVC().fit, KernelRidge(kernel=Linear()).fit):
+        with pytest.raises(TypeError, match=r"^X\[0\] is a .* lazy"):
+            call(rows, labels)
+    for kernel in (Linear(), Mismatch(2, 1, alphabet="dna"), WeisfeilerLehman(1)):
+        with pytest.raises(TypeError, match=r"^X\[0\] is a .* lazy"):
+            kernel(rows)
+
+
+OTHER_DOORS = {
+    "box": lambda lazy: mercer.validity.integral_condition(Linear(), lazy),
+    "A": lambda lazy: mercer.validity.is_psd(lazy),
+    "y": lambda lazy: mercer.validity.check_kernel(Linear(), X, lazy),
+    "V": lambda lazy: Linear().gram(X) @ lazy,
+    "index": lambda lazy: Linear().gram(X).rows(lazy),
+    "coefficients": lambda lazy: Expansion.of(Linear(), X, lazy),
+    "X": lambda lazy: Squares()(lazy),
+    "S": lambda lazy: Mahalanobis(lazy),
+    "factor": lambda lazy: Mahalanobis(factor=lazy),
+}
+
+
+@pytest.mark.parametrize(("lazy", "targets"), COLLECTIONS)
+@pytest.mark.parametrize("name", OTHER_DOORS)
+def test_other_doors_refuse_what_is_lazy(name, lazy, targets):
+    del targets
+    with pytest.raises(TypeError, match=rf"^{name} is a .* lazy"):
+        OTHER_DOORS[name](lazy)
 
 
 DOORS = [
@@ -125,16 +173,13 @@ def test_kernels_refuse_what_is_lazy(kernel, lazy, targets):
 @pytest.mark.parametrize("name", ["Array", "DataFrame", "Series", "Delayed"])
 def test_collections_of_dask(name):
     """Whatever it is, and without a look at its graph, which may be long."""
-    dask = pytest.importorskip("dask")
-    array = pytest.importorskip("dask.array").from_array(X, chunks=10)
-    if name in ("DataFrame", "Series"):
-        frame = pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=2)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=2)
     lazy = {
-        "Array": lambda: array,
-        "DataFrame": lambda: frame,
-        "Series": lambda: frame["a"],
-        "Delayed": lambda: dask.delayed(lambda: X)(),
-    }[name]()
+        "Array": da.from_array(X, chunks=10),
+        "DataFrame": frame,
+        "Series": frame["a"],
+        "Delayed": dask.delayed(lambda: X)(),
+    }[name]
     with pytest.raises(TypeError, match=r"^X is a .* of dask, which is lazy.*call \.compute\(\) first"):
         as_samples(lazy)
 

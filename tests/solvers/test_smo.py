@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from mercer import NuSVC
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from mercer.kernels.levels import Levels
-from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class
+from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class, squared
 from mercer.samples import as_samples
 from mercer.solvers import SMO, NotSeparableError, SolverInterrupted, certify
 
@@ -508,3 +509,39 @@ def test_powers_beyond_float64_are_not_tried_in_float32():
     gram = Polynomial(400).gram(np.random.default_rng(0).standard_normal((300, 5)) + 3)
     pairs = gram.pairs
     assert pairs.accuracy_at(None, np.zeros((1, 1)), Levels.one(300))[0].error == np.inf
+
+
+def test_an_order_names_samples_that_there_are():
+    gram, problem = Linear().gram(np.eye(4)), hinge(np.resize([1.0, -1.0], 4), 1.0)
+    for wrong in ([0, 1, 2, 4], [0, 1, 2, -1]):
+        with pytest.raises(
+            IndexError, match=rf"order must hold positions of samples, 0 \.\. 3, but holds {wrong[-1]}$"
+        ):
+            SMO().solve(gram, [problem], order=np.array(wrong))
+        with pytest.raises(IndexError, match=rf"sample of a problem must hold .* 0 \.\. 3, but holds {wrong[-1]}$"):
+            SMO().solve(gram, [replace(problem, sample=np.array(wrong))])
+    for wrong in ([0.0, 1.0, 2.0, 3.0], [[0, 1], [2, 3]], ["a"]):
+        with pytest.raises(TypeError, match="order must be a list of positions of samples, not an array of"):
+            SMO().solve(gram, [problem], order=np.array(wrong))
+    with pytest.raises(TypeError, match="which are integers, not float64"):
+        replace(problem, sample=np.full(4, 0.5))
+    for wrong in ([0, 1], [0, 1, 2, 3, 0]):
+        with pytest.raises(ValueError, match=rf"of 4 coefficients on {len(wrong)} samples must say in `sample`"):
+            SMO().solve(gram, [problem], order=np.array(wrong))
+    with pytest.raises(ValueError, match="a start, or None, for each of 1 problems but got 2"):
+        SMO().solve(gram, [problem], [None, None])
+    with pytest.raises(ValueError, match=r"problems of one output; this one has 2: give its columns\(\)"):
+        SMO().solve(gram, [squared(np.eye(4)[:, :2], 1.0, bias=True)])
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(1.0) + Linear(), Linear().normalized()], ids=repr)
+def test_samples_that_stand_twice_in_an_order_are_two_of_the_same(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 3))
+    order = rng.integers(0, 100, 80)
+    problem = hinge(np.where(X[order, 0] > 0.3 * X[order, 1], 1.0, -1.0), 1.0)
+    (found,) = SMO(tol=1e-7).solve(kernel.gram(X), [problem], order=order)
+    (expected,) = SMO(tol=1e-7).solve(kernel.gram(X[order]), [problem])
+    assert found.certificate.converged
+    assert found.certificate.dual == pytest.approx(expected.certificate.dual, rel=1e-7)
+    np.testing.assert_allclose(found.f, expected.f, atol=1e-4)

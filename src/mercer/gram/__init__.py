@@ -19,6 +19,7 @@ from mercer.kernels.pairs import Pairs
 from mercer.remembered import remembered
 from mercer.samples import Samples, Similarities
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 
 if TYPE_CHECKING:
     from mercer.gram.reduction import StoredReduction
@@ -70,6 +71,8 @@ class Gram:
 
     #: Whoever asks an operator for Z with K = Z Z' learns that a Gram matrix has none.
     factor: None = None
+    #: The stored reduction that solvers read, if it was made of one.
+    reduced_from: StoredReduction | None = None
 
     def __init__(self, kernel: Kernel, samples: Samples, budget: int = DEFAULT_BUDGET, *, lasting: bool = True) -> None:
         if budget < 0:
@@ -129,7 +132,11 @@ class Gram:
         right = self._positions(columns)
         if len(right) and (np.diff(right) == 1).all():
             return self.pairs.block(left, slice(int(right[0]), int(right[-1]) + 1))
-        return self.between(left, right).dense()
+        out = self.between(left, right).dense()
+        if self.pairs.exact_diagonal:  # which pairs of two choices of samples do not know
+            row, column = np.nonzero(left[:, None] == right)
+            out[row, column] = self._diagonal[left[row]]
+        return out
 
     def between(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
         """The pairs of the samples at these positions with others of them."""
@@ -191,7 +198,7 @@ class Gram:
 
     def __matmul__(self, V: Any) -> Array:
         """K @ V for a vector or matrix V, streamed in blocks of a few megabytes."""
-        V = np.asarray(V)
+        V = np.asarray(in_memory(V, "V"))
         if V.shape[:1] != (len(self),) or V.ndim > 2:
             raise ValueError(
                 f"K is {len(self)} by {len(self)}, so V must be a vector of {len(self)} numbers or a matrix of "
@@ -269,7 +276,7 @@ class Gram:
     def _positions(self, index: Any) -> NDArray[np.int64]:
         if isinstance(index, slice):
             return np.arange(len(self))[index]
-        which = np.atleast_1d(np.asarray(index))
+        which = np.atleast_1d(np.asarray(in_memory(index, "index")))
         if which.dtype == bool and which.shape == (len(self),):
             return np.flatnonzero(which)
         if which.ndim != 1 or (which.size and which.dtype.kind not in "iu"):
@@ -283,11 +290,14 @@ class Gram:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the matrix is made of, for pickle and copies: its rows are computed again when they are wanted."""
-        return {name: vars(self)[name] for name in ("kernel", "samples", "budget", "lasting", "given")}
+        names = ("kernel", "samples", "budget", "lasting", "given", "reduced_from")
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Gram.__init__(self, state["kernel"], state["samples"], state["budget"], lasting=state["lasting"])
-        self.given = state["given"]
+        self.given, self.reduced_from = state["given"], state["reduced_from"]
+        if self.reduced_from is not None:
+            self.pairs = self.reduced_from.gram(self.kernel).pairs
 
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, {len(self)} samples, {self.dtype})"

@@ -57,7 +57,7 @@ class StoredReduction:
                 f"{kernel} is no function of what is stored, {self.pairs.reduction.name} of these samples; store "
                 "another by the reduction() of its own Gram matrix"
             )
-        result.pairs = ReducedPairs(result.pairs, plan, self)
+        result.pairs, result.reduced_from = ReducedPairs(result.pairs, plan, self), self
         return result
 
 

@@ -91,7 +91,7 @@ class Constant(Kernel):
         return ["1"] if self.c >= 0 else super().names_of(x)
 
     def __repr__(self) -> str:
-        return number(self.c)
+        return f"Constant({number(self.c)})"
 
 
 class OfSeveral(Kernel):
@@ -149,13 +149,16 @@ class Sum(OfSeveral):
         return end_to_end([part.names_of(x) for part in self.parts])
 
     def __repr__(self) -> str:
-        text = repr(self.parts[0])
-        for part in self.parts[1:]:
+        first, *others = self.parts
+        # A number, unless the next is one, too: Python would add them.
+        two = isinstance(next(iter(others), first), Constant)
+        text = number(first.c) if isinstance(first, Constant) and not two else repr(first)
+        for part in others:
             if isinstance(part, Scaled) and part.factor < 0:
                 opposite = part.inner if part.factor == -1 else Scaled(-part.factor, part.inner)
                 text += f" - {enclosed(opposite, (Sum,))}"
-            elif isinstance(part, Constant) and part.c < 0:
-                text += f" - {number(-part.c)}"
+            elif isinstance(part, Constant):
+                text += f" - {number(-part.c)}" if part.c < 0 else f" + {number(part.c)}"
             else:
                 text += f" + {part!r}"
         return text

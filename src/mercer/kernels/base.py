@@ -279,6 +279,9 @@ class Kernel:
     def __sub__(self, other: Kernel | float) -> Kernel:
         return self + (-1.0) * other if is_term(other) else NotImplemented
 
+    def __rsub__(self, other: float) -> Kernel:
+        return other + (-1.0) * self if is_term(other) else NotImplemented
+
     def __neg__(self) -> Kernel:
         return -1.0 * self
 

@@ -121,6 +121,7 @@ class ComposedPairs(BoundPairs):
             dtype = np.float64
         super().__init__(shape, dtype, same)
         self.parts, self.program, self.dear = tuple(parts), program, any(part.dear for part in parts)
+        self.exact_diagonal = any(diagonal is not None for _, _, diagonal in program.borders)
 
     @property
     def constant(self) -> float | None:

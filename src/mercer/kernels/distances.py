@@ -26,6 +26,7 @@ from mercer.kernels.leaf import Unit, VectorKernel, distance_reduction, positive
 from mercer.kernels.pairs import Pairs, Step, UserPairs, step
 from mercer.samples import Samples, SparseVectors, Vectors
 from mercer.samples.base import Array, check_names
+from mercer.samples.door import in_memory
 from mercer.shown import too_many
 
 
@@ -204,6 +205,7 @@ class Mahalanobis(Distance):
     def __init__(self, S: Any = None, *, factor: Any = None) -> None:
         if (S is None) == (factor is None):
             raise ValueError("Mahalanobis takes the matrix S or a factor L with S = L L', exactly one of them")
+        S, factor = in_memory(S, "S"), in_memory(factor, "factor")
         L = lower_factor(S) if factor is None else np.asarray(factor, dtype=np.float64)
         if L.ndim != 2 or not 0 < L.shape[1] <= L.shape[0] or not np.isfinite(L).all():
             raise ValueError(

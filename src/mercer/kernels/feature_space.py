@@ -94,6 +94,12 @@ class Normalized(OfOne):
         return f"{operand(self.inner)}.normalized()"
 
 
+def mean_rows(kernel: Kernel, x: Samples, reference: Samples) -> NDArray[np.float64]:
+    """The mean of k(x, .) over the reference samples."""
+    n = len(reference)
+    return np.asarray(kernel.bind(x, reference).product(np.full(n, 1 / n)), dtype=np.float64)
+
+
 def scaled_rows(features: Any, factors: NDArray[np.float64]) -> Any:
     """Feature vectors, each multiplied by its factor."""
     by: Any = sp.diags_array(factors).tocsr() if sp.issparse(features) else None
@@ -126,19 +132,19 @@ class Centered(OfOne):
 
     @remembered
     def reference_means(self) -> NDArray[np.float64]:
-        """The mean of k(x, .) over the reference samples, for x each of them; found once, as it costs all pairs."""
-        assert self.reference is not None
-        return self.mean_rows(self.reference)
+        """The mean of k(x, .) over the reference samples, for x each of them; found once, as it costs all pairs.
 
-    def mean_rows(self, x: Samples) -> NDArray[np.float64]:
+        In float64, as it serves the same samples in that precision, too.
+        """
         assert self.reference is not None
-        n = len(self.reference)
-        return np.asarray(self.inner.bind(x, self.reference).product(np.full(n, 1 / n)), dtype=np.float64)
+        exact = self.reference.astype(np.float64)
+        return mean_rows(self.inner, exact, exact)
 
     def means(self, x: Samples) -> NDArray[np.float64]:
         """The mean of k(x, .) over the reference samples, less half the mean of those means."""
         known = len(x) == len(self.reference_means) and x == self.reference
-        of_x = self.reference_means if known else self.mean_rows(x)
+        assert self.reference is not None
+        of_x = self.reference_means if known else mean_rows(self.inner, x, self.reference)
         return np.asarray(of_x - self.reference_means.mean() / 2)
 
     def bind(self, x: Samples, z: Samples) -> Pairs:

@@ -16,6 +16,7 @@ from mercer.kernels.leaf import integer
 from mercer.kernels.pairs import chunks
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 
 #: An explicit map of more columns than this is refused rather than tried.
 MOST_FEATURES = 10_000_000
@@ -31,7 +32,7 @@ class Map:
     """
 
     def __call__(self, X: Any) -> Array:
-        array = np.asarray(X)
+        array = np.asarray(in_memory(X))
         return self.features(array if array.dtype.kind == "f" else array.astype(np.float64))
 
     def features(self, X: Array) -> Array:

@@ -90,6 +90,8 @@ class Pairs(ABC):
     shares = False
     #: Whether the entries are in memory already, so that nothing is gained by keeping them.
     stored = False
+    #: Whether entries of a sample with itself are more exact than others, where it is known that they are such.
+    exact_diagonal = False
 
     def __init__(self, shape: tuple[int, int], dtype: Any, same: bool) -> None:
         self.shape = shape

@@ -334,10 +334,12 @@ def precise(kernel: Kernel, samples: Samples, coefficients: Vector, size: float)
     """
     if samples.dtype == np.float64 or not len(samples):
         return samples
-    largest = float(np.abs(kernel.diag(samples)).max())
-    norm = float(np.sqrt(np.square(coefficients).sum(axis=0).max()))
-    lost = 4 * float(np.finfo(samples.dtype).eps) * norm * largest
-    return samples.astype(np.float64) if lost > 1e-4 * size else samples
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(np.abs(kernel.diag(samples)).max())
+        unit = float(np.abs(coefficients).max(initial=0.0)) or 1.0  # the squares of the smallest vanish
+        norm = unit * float(np.sqrt(np.square(coefficients / unit).sum(axis=0).max()))
+        lost = 4 * float(np.finfo(samples.dtype).eps) * norm * largest
+    return samples if lost <= 1e-4 * size else samples.astype(np.float64)  # as well if k(x, x) is beyond float32
 
 
 def holds_precomputed(kernel: Kernel) -> bool:

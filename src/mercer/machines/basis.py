@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, MultiOutputMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,7 +18,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import FeatureMap, Map, PolynomialBasis
 from mercer.machines.base import Stages, penalty_of, warn_caller
 from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
-from mercer.machines.targets import weights_at_least_zero
+from mercer.machines.targets import Regressor, weights_at_least_zero
 from mercer.problem import Vector
 from mercer.remembered import remembered
 from mercer.samples import Features, Vectors
@@ -100,7 +100,7 @@ def facts_of(design: Design, targets: Vector, kept: Any, alpha: Any, rows: int) 
     return parts | dict(targets=targets[kept], kept=kept, rows=rows, alpha=alpha)
 
 
-class BasisRidge(Fitted, MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class BasisRidge(Fitted, MultiOutputMixin, Regressor, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Least squares over the weights of basis functions, penalised: f(x) = b + sum_j w_j phi_j(x).
 
     Minimises ``sum_i v_i (y_i - f(x_i))^2 + alpha sum_j w_j^2`` or, with "l1", ``... + alpha sum_j |w_j|``; v are the

@@ -22,6 +22,7 @@ from mercer.machines.decompose import (
     PosedDecomposition,
     SpectralMachine,
     SpectralStages,
+    coordinates_in,
     divided,
     without_negative,
 )
@@ -206,8 +207,7 @@ class KernelPCA(SpectralMachine):
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Finds the components of samples X, and returns the coordinates of X along them; y is not used."""
         samples = self._fitted_to(X, y)
-        own: Array = fit_of(self).coordinates
-        return own.astype(samples.dtype, copy=False)
+        return coordinates_in(samples.dtype, fit_of(self).coordinates)
 
     def _pose(self, X: Any) -> PosedDecomposition:
         if self.fit_inverse_transform and self._precomputed():
@@ -227,7 +227,7 @@ class KernelPCA(SpectralMachine):
         if self.eigen_solver == "randomized" and posed.kernel.validity != "psd":
             self._refuse_negative(operator, pairs.values)
         # What is left of a matrix by centring it is no more exact than the matrix was.
-        rounding = 16 * np.finfo(np.float64).eps * float(np.abs(gram.diag()).sum())
+        rounding = 16 * np.finfo(np.float64).eps * float(np.abs(gram.exact.diag()).sum())
         values = np.where(np.abs(pairs.values) > rounding, pairs.values, 0.0)
         values = without_negative(values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else np.ones(count, dtype=bool)

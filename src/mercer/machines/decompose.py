@@ -196,12 +196,24 @@ class SpectralMachine(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Tra
         fit = fit_of(self)
         samples = self._new_samples(X, fit)
         with limited(self.n_jobs):
-            return np.asarray(fit.expansion(samples), dtype=samples.dtype)
+            return coordinates_in(samples.dtype, fit.expansion(samples))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def coordinates_in(dtype: Any, values: Array) -> Array:
+    """Coordinates in the precision of the samples, if it can hold them."""
+    with np.errstate(over="ignore"):
+        told: Array = values.astype(dtype, copy=False)
+    if not np.isfinite(told).all():
+        raise ValueError(
+            f"coordinates of up to {np.abs(values).max():.2g} are beyond {told.dtype}; scale the data first"
+            f"{', or give them in float64' if told.dtype == np.float32 else ''}"
+        )
+    return told
 
 
 def certified(pairs: Eigenpairs) -> Certificate:
@@ -223,7 +235,7 @@ def certified(pairs: Eigenpairs) -> Certificate:
 
 def witness_of(gram: Gram, pairs: Eigenpairs, trace: float, name: str) -> Witness | None:
     """What eigenvalues tell of a matrix that may not be positive semi-definite: one below 0, or more than the trace."""
-    noise = rounding(gram) * float(np.abs(gram.diag()).sum()) + float(pairs.residuals.sum())
+    noise = rounding(gram) * float(np.abs(gram.exact.diag()).sum()) + float(pairs.residuals.sum())
     lowest, rest = float(pairs.values.min(initial=0.0)), trace - float(pairs.values.sum())
     return along(lowest, noise, f"{name} has the eigenvalue {{}}") or along(
         rest, noise, f"the eigenvalues of {name} beside the {len(pairs.values)} largest add up to {{}}"

@@ -113,7 +113,8 @@ class view:  # noqa: N801 - it is read as a declaration
     """An attribute of scikit-learn's, such as ``support_``: what the Fit has under that name, without the ``_``.
 
     A machine that is not fitted has none, nor one whose Fit holds None there. To set what the Fit holds is to make
-    another Fit of the old one; what is found from others of its values cannot be set.
+    another Fit of the old one, whose arrays have the same shapes; what is found from others of its values cannot be
+    set.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -131,7 +132,24 @@ class view:  # noqa: N801 - it is read as a declaration
         fit = fit_of(machine)
         if self.field not in fit.contents():
             raise AttributeError(f"{self.name} of {type(machine).__name__} cannot be set: it follows from other values")
-        machine._fit = replace(fit, **{self.field: value})
+        checked = in_place_of(getattr(fit, self.field), value, f"{self.name} of {type(machine).__name__}")
+        machine._fit = replace(fit, **{self.field: checked})
+
+
+def in_place_of(known: Any, value: Any, name: str) -> Any:
+    """A value that is set where a Fit holds another: an array of the same shape in the place of an array."""
+    if not isinstance(known, (np.ndarray, sp.csr_array, sp.csr_matrix)):
+        list(leaves(value, name))  # which refuses what a Fit cannot hold
+        return value
+    array: Any = value if sp.issparse(value) else np.asarray(value)
+    if array.shape != known.shape:
+        raise ValueError(
+            f"{name} has the shape {known.shape}, which belongs to the rest of what was fitted, so it cannot be set to "
+            f"an array of shape {array.shape}; fit the machine to other data instead"
+        )
+    if not np.can_cast(array.dtype, known.dtype, "same_kind"):
+        raise TypeError(f"{name} holds {known.dtype}, so it cannot be set to values of {array.dtype}")
+    return array
 
 
 def fit_of(machine: Any) -> Any:

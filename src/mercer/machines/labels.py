@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -13,14 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer.machines.fit import view
 from mercer.machines.support import SupportMachine
 from mercer.machines.support_fit import LabelledFit, SupportFit
-from mercer.machines.targets import column, one_each, spread
+from mercer.machines.targets import Classifier, column, one_each, spread
 from mercer.machines.training import Combined, Positions, Targets, Training
 from mercer.problem import Vector
 from mercer.samples.base import Array
 from mercer.solvers import Solution
 
 
-class LabelledMachine(ClassifierMixin, SupportMachine):  # type: ignore[misc]
+class LabelledMachine(Classifier, SupportMachine):
     """A machine whose targets are labels of classes, which may have weights."""
 
     #: Whether these weights have an effect.

@@ -28,7 +28,7 @@ from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.machines.labels import class_factors, lost_classes
 from mercer.machines.liblinear import joint_objective, judged_l1
 from mercer.machines.progress import linear_line
-from mercer.machines.targets import positive_weights
+from mercer.machines.targets import Classifier, Regressor, positive_weights
 from mercer.machines.training import dense
 from mercer.problem import (
     Problem,
@@ -137,7 +137,7 @@ class LinearMachine(Fitted, CallbackSupportMixin):  # type: ignore[misc]
         return values.ravel() if values.ndim > 1 and values.shape[1] == 1 else values
 
 
-class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
+class LinearSVC(Classifier, LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
     """Linear support vector classification, for many rows or many columns.
 
     Minimises ``1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w'x_i + b))`` or the same with the loss squared, one class against
@@ -282,7 +282,7 @@ class LinearSVC(LinearMachine, ScikitLinearSVC):  # type: ignore[misc]
         )
 
 
-class LinearSVR(LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
+class LinearSVR(Regressor, LinearMachine, ScikitLinearSVR):  # type: ignore[misc]
     """Linear support vector regression, for many rows or many columns.
 
     Minimises ``1/2 |w|^2 + sum_i C_i max(0, |y_i - w'x_i - b| - epsilon)`` or the same with the loss squared. The

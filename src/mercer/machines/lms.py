@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import MultiOutputMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -19,7 +19,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, precise, tell, warn_caller, warn_of_kernel, warn_of_zeros
 from mercer.machines.fit import Fit, InputFeatures, fit_of, view
-from mercer.machines.targets import weights_at_least_zero
+from mercer.machines.targets import Regressor, weights_at_least_zero
 from mercer.problem import Vector
 from mercer.samples import Samples
 from mercer.samples.base import Array
@@ -74,7 +74,7 @@ class DescentFit(Fit):
         return out
 
 
-class LeastMeanSquares(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
+class LeastMeanSquares(MultiOutputMixin, Regressor, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     """What LMS and KernelLMS share: parameters, the held-out rows, and the fitted attributes."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

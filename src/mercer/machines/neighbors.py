@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import MultiOutputMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length
 
@@ -20,6 +20,7 @@ from mercer.kernels.vectors import resolved_gamma
 from mercer.machines.base import KernelMachine, warn_indefinite, warn_of_zeros
 from mercer.machines.fit import Fit, fit_of, view
 from mercer.machines.labels import checked_labels
+from mercer.machines.targets import Classifier, Regressor
 from mercer.neighbors import Positions, Search, search
 from mercer.problem import Vector
 from mercer.remembered import remembered
@@ -195,7 +196,7 @@ def warn_of_no_distance(fit: NeighborsFit) -> None:
         warn_indefinite(fit.kernel, witness, "Squared distances below zero count as zero, so neighbours may be any.")
 
 
-class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):  # type: ignore[misc]
+class KernelNeighborsClassifier(Classifier, KernelNeighbors):
     """The class that most of the nearest samples have, nearest in the space of a kernel.
 
     The distance is ``|phi(a) - phi(b)|`` with ``|phi(a) - phi(b)|^2 = k(a, a) - 2 k(a, b) + k(b, b)``. For a Gaussian
@@ -268,7 +269,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):  # type: igno
         return np.asarray(fit.classes[self._votes(fit, X).argmax(axis=1)])
 
 
-class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbors):  # type: ignore[misc]
+class KernelNeighborsRegressor(MultiOutputMixin, Regressor, KernelNeighbors):  # type: ignore[misc]
     """The mean of the targets of the nearest samples, nearest in the space of a kernel.
 
     The distance is ``|phi(a) - phi(b)|`` with ``|phi(a) - phi(b)|^2 = k(a, a) - 2 k(a, b) + k(b, b)``. For a Gaussian

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -22,6 +22,7 @@ from mercer.gram import Gram
 from mercer.machines.base import tell, warn_caller
 from mercer.machines.fit import Fit, Fitted, InputFeatures, fit_of, view
 from mercer.machines.labels import checked_labels
+from mercer.machines.targets import Classifier
 from mercer.samples.base import Array
 from mercer.solvers.operator import Positions
 from mercer.solvers.perceptron import Classification
@@ -58,7 +59,7 @@ class OnlineFit(Fit):
         return len(self.mistakes)
 
 
-class OnlineClassifier(Fitted, ClassifierMixin, CallbackSupportMixin):  # type: ignore[misc]
+class OnlineClassifier(Fitted, Classifier, CallbackSupportMixin):  # type: ignore[misc]
     """A classifier that learns from one example at a time, and counts its mistakes in every pass."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
@@ -17,7 +16,7 @@ from mercer.machines.base import warn_caller
 from mercer.machines.fit import fit_of, view
 from mercer.machines.support import SupportMachine
 from mercer.machines.support_fit import SupportFit
-from mercer.machines.targets import column, one_each, priced
+from mercer.machines.targets import Regressor, column, one_each, priced
 from mercer.machines.training import Combined, Targets, Training, certificate_of
 from mercer.problem import Problem, Vector, epsilon_insensitive, nu_epsilon
 from mercer.samples.base import Array
@@ -28,7 +27,7 @@ from mercer.solvers.certificate import WIDE
 COARSE = 0.05
 
 
-class SupportRegressor(RegressorMixin, SupportMachine):  # type: ignore[misc]
+class SupportRegressor(Regressor, SupportMachine):
     """What SVR and NuSVR share."""
 
     def _targets(self, y: Any, samples: int) -> Targets:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import stats
-from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import MultiOutputMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length
@@ -18,7 +18,7 @@ from mercer.kernels.named import NAMES
 from mercer.machines.base import KernelMachine, Stages, penalty_of, precise, warn_of_kernel, warn_of_zeros
 from mercer.machines.fit import as_kept, fit_of, view
 from mercer.machines.ridge_fit import Chosen, PosedRidge, RidgeFit
-from mercer.machines.targets import weights_at_least_zero
+from mercer.machines.targets import Regressor, weights_at_least_zero
 from mercer.problem import Vector, squared
 from mercer.samples import Samples
 from mercer.samples.door import in_memory
@@ -30,7 +30,7 @@ from mercer.solvers.progress import OnStage
 LEAST_WEIGHT = 1e-100
 
 
-class RidgeMachine(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
+class RidgeMachine(MultiOutputMixin, Regressor, CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
     """Kernel ridge regression, all but the choice of the penalty."""
 
     _takes_less = (

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import svd_flip
 
 from mercer import costs
 from mercer.expansion import Expansion
+from mercer.machines.base import precise
 from mercer.machines.decompose import (
     DecompositionFit,
     PosedDecomposition,
@@ -149,6 +150,10 @@ class KernelSVD(SpectralMachine):
         count = self._count(min(len(posed.samples), len(others)))
         find = self._square if Z is None else self._rectangular
         found, known = find(posed, others, count, progress), others.copy()
+        roots = np.sqrt(found.values)
+        if len(roots):
+            size = float(roots.max()) / np.sqrt(len(known))
+            known = precise(posed.kernel, known, divided(found.right, roots), size)
         return SingularFit(
             **posed.features.found(),
             kernel=posed.kernel,
@@ -167,7 +172,7 @@ class KernelSVD(SpectralMachine):
         gram = self._gram(posed)
         pairs = self._eigenpairs(multiplied(gram), count, progress)
         V, _ = svd_flip(u=pairs.vectors, v=None)
-        trace = float(gram.diag().sum(dtype=np.float64))
+        trace = float(gram.exact.diag().sum(dtype=np.float64))
         values, certificate = without_negative(pairs.values), self._judged(gram, pairs, trace, "K", balanced=False)
         return Singular(V, values, V, pairs.residuals, pairs.iterations, certificate)
 

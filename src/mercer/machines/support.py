@@ -320,7 +320,9 @@ class SupportMachine(CallbackSupportMixin, KernelMachine):  # type: ignore[misc]
             return
         with np.errstate(over="ignore", invalid="ignore"):
             own = training.kernel.diag_of(training.samples)
-        if not np.isfinite(own[training.place]).all():
+        # It bounds the other entries of a kernel that is positive semi-definite; those of any other are seen in f.
+        products = (solution.f for solution in solutions if solution.f is not None)
+        if not (np.isfinite(own[training.place]).all() and all(np.isfinite(f).all() for f in products)):
             raise ValueError(NOT_FINITE)
 
     def _length(self, f: Expansion, training: Training, spanning: Positions, combined: Combined) -> Vector:

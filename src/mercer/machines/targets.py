@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
@@ -13,6 +14,22 @@ from mercer.machines.base import warn_caller
 from mercer.problem import Vector
 from mercer.samples.base import Array
 from mercer.samples.door import in_memory
+
+
+class Classifier(ClassifierMixin):  # type: ignore[misc]
+    """A machine that tells classes apart."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of samples for which ``predict`` gives the class y, by their weights."""
+        return float(super().score(X, in_memory(y, "y"), in_memory(sample_weight, "sample_weight")))
+
+
+class Regressor(RegressorMixin):  # type: ignore[misc]
+    """A machine that finds numbers."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of ``predict``: 1 less its squared error over that of the mean of y; 1 is best, a constant has 0."""
+        return float(super().score(X, in_memory(y, "y"), in_memory(sample_weight, "sample_weight")))
 
 
 def column(y: Any) -> Array:

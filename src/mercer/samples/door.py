@@ -48,8 +48,7 @@ def opened(X: Any) -> Samples:
         return _sequence(as_numpy(X))
     if sp.issparse(X):
         return _sparse(X)
-    if has_graph(X):
-        raise not_in_memory(X, "X")
+    X = in_memory(X)
     try:
         frame = nw.from_native(X, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -63,8 +62,6 @@ def opened(X: Any) -> Samples:
             raise ValueError(f"expected at least one row and one column but got a data frame of shape {frame.shape}")
         names = tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
         return from_columns(tuple(_values(frame.get_column(name)) for name in frame.columns), names)
-    if isinstance(frame, nw.LazyFrame):
-        raise not_in_memory(X, "X")
     X = _values(frame) if isinstance(frame, nw.Series) else as_numpy(X)
     if isinstance(X, (set, dict)) or (hasattr(X, "__iter__") and not hasattr(X, "__len__")):
         raise TypeError(f"expected an array, a data frame or a list of samples but got a {type(X).__name__}")
@@ -72,14 +69,19 @@ def opened(X: Any) -> Samples:
 
 
 def in_memory(X: Any, name: str = "X") -> Any:
-    """What the user gave, unless it is lazy: to read that would be to compute it in silence.
+    """What the user gave, unless it is lazy, or a list of what is: to read that would be to compute it in silence.
 
     >>> in_memory([1.0])
     [1.0]
     """
-    if type(X) in (np.ndarray, list, type(None)):
+    if type(X) in (np.ndarray, type(None)):
         return X
-    if has_graph(X) or isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.LazyFrame):
+    if isinstance(X, (list, tuple)):
+        if X and has_graph(X[0]):
+            raise not_in_memory(X[0], f"{name}[0]")
+    elif nw.dependencies.is_into_dataframe(X):  # whose columns may have the same names
+        pass
+    elif has_graph(X) or isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.LazyFrame):
         raise not_in_memory(X, name)
     return X
 

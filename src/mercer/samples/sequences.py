@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.remembered import remembered
 from mercer.samples.base import Samples
-from mercer.samples.door import as_samples
+from mercer.samples.door import as_samples, in_memory
 from mercer.samples.kinds import compared, described, kind_of
 from mercer.samples.objects import Objects
 from mercer.samples.summary import some_of
@@ -184,6 +184,7 @@ def _in_order(item: Any) -> bool:
 
 
 def _items(X: Any) -> Sequence[Any]:
+    X = in_memory(X)
     if isinstance(X, (list, tuple)) and X:
         return X
     if isinstance(X, (str, bytes, bytearray)) or hasattr(X, "seq") or _text_of(X) is not None:

@@ -207,9 +207,9 @@ class CoreProblem:
 
     def solution(self, iterations: int, tol: float) -> Solution:
         """What the core has certified."""
-        task = self.native
-        gap = abs(task.primal - task.dual)
-        certificate = Certificate(task.primal, task.dual, gap, task.violation, iterations, task.violation <= tol)
-        bias = task.bias or [0.0]
+        run = self.native
+        gap = abs(run.primal - run.dual)
+        certificate = Certificate(run.primal, run.dual, gap, run.violation, iterations, run.violation <= tol)
+        bias = run.bias or [0.0]
         one_or_two = np.asarray(bias[0] if len(bias) == 1 else bias)
         return Solution(self.a, one_or_two, certificate, f=self.f, squared_norm=float((self.a * self.f).sum()))

@@ -135,8 +135,11 @@ class DualLearner:
         own = np.where(place[chunk] >= 0, place[chunk], known + np.arange(len(chunk)))
         a, late = np.zeros((len(columns), problem.outputs)), np.zeros((len(columns), problem.outputs))
         a[:known], late[:known] = self.coefficients[self.support], self.late[self.support]
+        block = np.ascontiguousarray(K.block(chunk, columns))
+        if not np.isfinite(block).all():  # of a kernel that is not positive semi-definite R^2 does not bound it
+            raise ValueError(f"{K.kernel} is not finite on these samples in {block.dtype}; scale the data first")
         _native.kernel_perceptron_pass(
-            np.ascontiguousarray(K.block(chunk, columns)),
+            block,
             own,
             diagonal[columns],
             problem.label[chunk],

@@ -3,7 +3,7 @@
     minimise over a   1/2 a'(K + diag(ridge)) a - q'a + l1'|a|     within bounds, the sum of each group fixed
 
 Platt (1999); Fan, Chen and Lin, "Working set selection using second order information" (JMLR 2005); Joachims (1999).
-This file turns problems into the tasks of the core, and its answers into solutions.
+This file turns problems into those of the core, and its answers into solutions.
 """
 
 from __future__ import annotations
@@ -109,10 +109,13 @@ class SMO:
         order: Positions | None = None,
     ) -> list[Solution]:
         """One solution per problem, all on the same Gram matrix, or on its samples ``order``, which is sooner done if
-        those of a problem lie together.
+        those of a problem lie together. Samples that stand in it twice are two of the same.
         """
         starts = [None] * len(problems) if start is None else start
-        tasks = [task_of(problem, a) for problem, a in zip(problems, starts, strict=True)]
+        if len(starts) != len(problems):
+            raise ValueError(f"expected a start, or None, for each of {len(problems)} problems but got {len(starts)}")
+        order = checked_order(order)
+        runs = [core_problem(problem, a) for problem, a in zip(problems, starts, strict=True)]
         begun = time.perf_counter()
 
         def report(p: Any) -> bool:
@@ -122,12 +125,12 @@ class SMO:
 
         def concluded() -> list[Solution]:
             return [
-                solution_of(task, self.tol, gram, problem, order) for task, problem in zip(tasks, problems, strict=True)
+                solution_of(run, self.tol, gram, problem, order) for run, problem in zip(runs, problems, strict=True)
             ]
 
         progress = None if self.progress is None else report
         try:
-            native = [task.native for task in tasks]
+            native = [run.native for run in runs]
             tiny = max(map(len, problems), default=0) <= _native.TINY and len(gram) <= 4 * _native.TINY
             matrices, budget = gram.matrices(order, single=not tiny), gram.budget - gram.whole_bytes
             _native.solve(matrices, native, self.tol, self.max_iter, budget, self.shrinking, progress)
@@ -137,19 +140,33 @@ class SMO:
             if not gram.lasting:
                 gram.forget()
         solutions = concluded()
-        for task, solution in zip(tasks, solutions, strict=True):
-            if task.native.status == _native.Status.unbounded:
+        for run, solution in zip(runs, solutions, strict=True):
+            if run.native.status == _native.Status.unbounded:
                 assert isinstance(solution.certificate, Certificate)
-                raise contradicted(task.native.dual, task.native.steps, SAME, CLOSE, solution.certificate.witness)
+                raise contradicted(run.native.dual, run.native.steps, SAME, CLOSE, solution.certificate.witness)
         return solutions
 
 
-def task_of(problem: Problem, start: Vector | None) -> CoreProblem:
+def core_problem(problem: Problem, start: Vector | None) -> CoreProblem:
     """A problem ready for the core, which begins at zero, or where it is told, or as near as is feasible."""
     if problem.total is None:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
+    if problem.outputs > 1:
+        raise ValueError(f"SMO solves problems of one output; this one has {problem.outputs}: give its columns()")
     (one,) = problem.columns()
     return CoreProblem(one, start)
+
+
+def checked_order(order: Any) -> Positions | None:
+    """The positions of samples as the core reads them, which looks whether there are such samples."""
+    if order is None:
+        return None
+    given = np.asarray(order)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise TypeError(
+            f"order must be a list of positions of samples, not an array of {given.dtype} of shape {given.shape}"
+        )
+    return np.ascontiguousarray(given, dtype=np.int64)
 
 
 def contradicted(
@@ -172,12 +189,12 @@ def contradicted(
     )
 
 
-def solution_of(task: CoreProblem, tol: float, gram: Gram, problem: Problem, order: Positions | None) -> Solution:
+def solution_of(run: CoreProblem, tol: float, gram: Gram, problem: Problem, order: Positions | None) -> Solution:
     """What the core has found, which is certified even if it was interrupted."""
-    native = task.native
+    native = run.native
     if not native.begun:  # interrupted before K a was known
-        return Solution(task.a, np.zeros(len(native.bias)).squeeze(), UNKNOWN)
-    solution = task.solution(native.steps, tol)
+        return Solution(run.a, np.zeros(len(native.bias)).squeeze(), UNKNOWN)
+    solution = run.solution(native.steps, tol)
     assert isinstance(solution.certificate, Certificate)
-    known = judged(solution.certificate, gram, problem, task.a, task.f, native.negative_pair, order)
+    known = judged(solution.certificate, gram, problem, run.a, run.f, native.negative_pair, order)
     return replace(solution, certificate=known)

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.kernels.base import Kernel
 from mercer.kernels.leaf import integer
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.shown import Shown
 from mercer.validity.spectrum import (
     DENSE_SAMPLES,
@@ -86,7 +87,7 @@ def integral_condition(k: Kernel, box: Any, nodes: int | None = None, *, tol: fl
 
 
 def _checked_box(box: Any) -> Float:
-    sides = np.atleast_2d(np.asarray(box, dtype=np.float64))
+    sides = np.atleast_2d(np.asarray(in_memory(box, "box"), dtype=np.float64))
     if sides.ndim != 2 or sides.shape[1] != 2 or not np.isfinite(sides).all() or (sides[:, 0] >= sides[:, 1]).any():
         raise ValueError(
             f"a box is (low, high) with low < high, or a list of such pairs, one per dimension; not {box!r}"

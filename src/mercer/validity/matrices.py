@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
+from mercer.samples.door import in_memory
 from mercer.solvers.lanczos import spectrum_ends
 from mercer.validity.spectrum import Float, checked_tolerance, tolerance, unit
 
@@ -94,7 +95,7 @@ def _lookup(method: str) -> Callable[[Float, float, bool], bool]:
 
 def _checked(A: Any, tol: float | None) -> tuple[Float, float]:
     """The symmetric part of A, scaled to entries of at most 1, and the tolerance."""
-    given = np.asarray(A)
+    given = np.asarray(in_memory(A, "A"))
     if given.dtype.kind not in "fiub":
         raise TypeError(
             f"expected a matrix of real numbers but got {type(A).__name__} of dtype {given.dtype}; "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from mercer.samples.base import Array
+from mercer.samples.door import in_memory
 from mercer.validity.spectrum import Float, unit
 
 #: Numbers are taken for class labels if they are whole and have at most this many values.
@@ -33,7 +34,7 @@ class Target:
     @classmethod
     def of(cls, y: Any, n: int) -> Target:
         """T = +-1 for two classes, the indicators of the classes for more, y itself (its columns) for numbers."""
-        values = np.asarray(y)
+        values = np.asarray(in_memory(y, "y"))
         if values.ndim not in (1, 2) or len(values) != n or values.size == 0:
             raise ValueError(f"y must have one entry per sample, {n} of them, but its shape is {values.shape}")
         if values.dtype.kind in "fc" and not np.isfinite(values).all():
