@@ -50,7 +50,7 @@ def legend(ax: Any) -> Any:
 def size_of(ax: Any) -> Vector:
     """Width and height of the axes in inches, as far as they are known before they are laid out."""
     box = ax.get_position()
-    return np.array(ax.figure.get_size_inches()) * (box.width, box.height)
+    return np.asarray(ax.figure.get_size_inches() * np.array([box.width, box.height]))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Axis:
     @property
     def at(self) -> Vector:
         """Where the cells are."""
-        return self.places[self.index]
+        return np.asarray(self.places[self.index])
 
     @property
     def edges(self) -> Vector:
