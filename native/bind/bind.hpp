@@ -9,6 +9,7 @@ void keep_interrupt(nanobind::object exception);
 nanobind::object take_interrupt();
 
 void bind_threads(nanobind::module_& m);
+void bind_deadline(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_gram(nanobind::module_& m);

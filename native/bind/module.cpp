@@ -2,6 +2,7 @@
 
 NB_MODULE(_native, m) {
     bind_threads(m);
+    bind_deadline(m);
     bind_memory(m);
     bind_kernels(m);
     bind_gram(m);

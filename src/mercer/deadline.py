@@ -1,22 +1,39 @@
 """An exception at a point of time, in the thread that asked for it: a limit of time is heard wherever Ctrl-C is.
 
 The interpreter raises it before the next line of Python, and the core, which asks now and then, within its loops.
+
+Where it lands it may be lost: in a ``__del__`` or a callback of a weak reference the interpreter can only report an
+exception, and code written in C may drop one. So the exception's class is the deadline's own, and a thread that watches
+the clock raises it again whenever nobody holds a reference to it: then it is neither on its way, nor being handled, nor
+the cause of what is. What the interpreter would report is silent and raised again at once, so that it comes as soon as
+the callback has returned. To begin, to raise it and to end are one call of the core each, under the interpreter's lock:
+the exception can come neither before ``with`` knows of the deadline, nor after it has left, nor amid these.
 """
 
 from __future__ import annotations
 
-import ctypes
 import threading
+import weakref
+from typing import TYPE_CHECKING, Any
 
+from mercer import _native
 from mercer.errors import MercerError
+
+if TYPE_CHECKING:
+    from _thread import LockType
+
+#: Seconds between two looks whether an exception was lost.
+AGAIN = 0.02
 
 
 class TimeIsUp(MercerError, KeyboardInterrupt):  # noqa: N818 - no error, as KeyboardInterrupt is none
     """Raised by a ``Deadline`` within a fit, which makes a machine of what there is by then."""
 
 
-class Deadline:
+class Deadline(_native.Deadline):
     """Within it, ``TimeIsUp`` is raised after ``seconds``; never, if None. Of nested ones the outer counts.
+
+    ``with`` gives the one that counts, whose ``owner`` handles the exception; ``end`` ends it before its time.
 
     >>> try:
     ...     with Deadline(0.01):
@@ -27,48 +44,22 @@ class Deadline:
     time is up
     """
 
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds = seconds
-        self.lock, self.over, self.struck = threading.Lock(), False, False
+    def __init__(self, seconds: float | None, owner: Any = None) -> None:
+        super().__init__(None if seconds is None else type("TimeIsUp", (TimeIsUp,), {}), seconds)
+        self.owner = owner
 
-    def __enter__(self) -> Deadline:
-        outer = getattr(_here, "deadline", None)
-        self.mine = self.seconds is not None and (outer is None or outer.over or outer.struck)
-        if self.mine:
-            assert self.seconds is not None
-            self.thread = threading.get_ident()
-            self.timer = threading.Timer(min(self.seconds, threading.TIMEOUT_MAX), self._strike)
-            self.timer.daemon = True
-            self.timer.start()
-            _here.deadline = self
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if not self.mine:
-            return
-        try:
-            with self.lock:
-                self.over = True
-            self.timer.cancel()
-            if self.struck:
-                _raise(self.thread, ctypes.py_object())  # if it is still to come, it comes no more
-        except TimeIsUp:  # it came when all was done
-            pass
-
-    def _strike(self) -> None:
-        with self.lock:
-            if not self.over:
-                self.struck = True
-                _raise(self.thread, ctypes.py_object(TimeIsUp))
+    @staticmethod
+    def _watch(reference: weakref.ref[Deadline], seconds: float, over: LockType) -> None:
+        """Runs in a thread of its own until all is over."""
+        wait = min(seconds, threading.TIMEOUT_MAX)
+        while not over.acquire(timeout=wait):
+            deadline = reference()
+            if deadline is None:
+                return
+            deadline.strike()
+            del deadline  # at the exit of the interpreter, which does not wait for this thread, it holds nothing
+            wait = AGAIN
 
 
 def look() -> None:
     """What the core calls now and then: the interpreter raises what there is to raise before it does nothing."""
-
-
-def _raise(thread: int, exception: ctypes.py_object[type[BaseException]]) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
-
-
-#: The deadline of this thread; it counts until it is over or has struck.
-_here = threading.local()

@@ -23,7 +23,7 @@ class Heartbeat:
         self.name, self.longest = name, LONGEST if longest is None else longest
         self.begun = self.last = time.monotonic()
         self.text = ""
-        self.over = threading.Event()
+        self.over, self.writing = threading.Event(), threading.Lock()
 
     def __enter__(self) -> Heartbeat:
         self.outer = getattr(_here, "heartbeat", None)
@@ -32,7 +32,8 @@ class Heartbeat:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.over.set()
+        with self.writing:  # and nothing after that
+            self.over.set()
         _here.heartbeat = self.outer
 
     def _beat(self) -> None:
@@ -41,7 +42,9 @@ class Heartbeat:
             if now >= self.last + self.longest:
                 self.last = now
                 since = f"; last: {self.text}" if self.text else ""
-                sys.stdout.write(f"{self.name} has worked for {now - self.begun:.0f} s{since}\n")
+                with self.writing:
+                    if not self.over.is_set():
+                        sys.stdout.write(f"{self.name} has worked for {now - self.begun:.0f} s{since}\n")
 
 
 def said(text: str) -> None:

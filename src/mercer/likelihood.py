@@ -90,6 +90,8 @@ class Likelihood:
             if np.abs(slope).max() <= 1e-14 * float(self.cost.sum()):
                 break
             step = -np.linalg.solve(self.bias_curvature(probabilities(product + bias)), slope)
+            if self.outputs > 1:
+                step -= step.mean()  # to move all classes at once changes nothing, so that only rounding would
             step *= min(1.0, max(LONGEST, size) / float(np.abs(step).max()))
             ahead = self._bias_slope(product, bias + step)
             while ahead @ step > -0.25 * slope @ step:

@@ -18,7 +18,12 @@ import mercer
 from mercer import selection
 from mercer.selection import evaluation, validation
 
-TOOLS = {name: getattr(selection, name) for name in selection.__all__ if hasattr(sklearn.model_selection, name)}
+#: What has scikit-learn's name and stands in its place; ``LeaveOneOut``, there a splitter, is something else here.
+TOOLS = {
+    name: getattr(selection, name)
+    for name in selection.__all__
+    if name != "LeaveOneOut" and hasattr(sklearn.model_selection, name)
+}
 MACHINES = {name: getattr(mercer, name) for name in sklearn.svm.__all__ if hasattr(mercer, name)}
 
 

@@ -85,23 +85,33 @@ def test_decisions_are_those_of_fits(name, labels, weight):
 
 def test_splits_may_overlap_and_leave_out():
     splits = list(ShuffleSplit(3, train_size=0.5, test_size=0.4, random_state=0).split(X))
-    compare([KernelLogistic(C=C, tol=1e-7) for C in COSTS], X, NAMES, None, Gaussian(1.0), splits)
+    compare([KernelLogistic(C=C, kernel=Gaussian(1.0), tol=1e-7) for C in COSTS], X, NAMES, None, Gaussian(1.0), splits)
 
 
 def test_class_weights_are_those_of_the_training_rows():
     splits = list(KFold(3, shuffle=True, random_state=1).split(X))
     weights = [None, "balanced", {"no": 5.0, "yes": 0.1}]
-    machines = [KernelLogistic(C=C, class_weight=given, tol=1e-7) for given in weights for C in (0.5, 5.0)]
+    machines = [
+        KernelLogistic(C=C, kernel=Gaussian(1.0), class_weight=given, tol=1e-7) for given in weights for C in (0.5, 5.0)
+    ]
     compare(machines, X, TWO, WEIGHT, Gaussian(1.0), splits)
 
 
 def test_a_matrix_beyond_the_budget_is_not_held():
-    compare([KernelLogistic(C=C, tol=1e-7) for C in COSTS], X, TWO, None, Gaussian(1.0), SPLITS, budget=0)
+    compare(
+        [KernelLogistic(C=C, kernel=Gaussian(1.0), tol=1e-7) for C in COSTS],
+        X,
+        TWO,
+        None,
+        Gaussian(1.0),
+        SPLITS,
+        budget=0,
+    )
 
 
 def test_samples_in_float32():
     single = X.astype(np.float32)
-    machines = [KernelLogistic(C=C, tol=1e-6) for C in COSTS]
+    machines = [KernelLogistic(C=C, kernel=Gaussian(1.0), tol=1e-6) for C in COSTS]
     compare(machines, single, TWO, None, Gaussian(1.0), SPLITS, tol=1e-3)
 
 

@@ -31,6 +31,7 @@ def by_hand(search, X, y, outer, **params):
     return scores, chosen
 
 
+@pytest.mark.slow("every search many times")
 @pytest.mark.parametrize(
     ("search", "y"),
     [

@@ -54,6 +54,7 @@ def agree(ours, theirs):
     assert ours.multimetric_ == theirs.multimetric_
 
 
+@pytest.mark.slow("two searches for every machine")
 @pytest.mark.filterwarnings("ignore:KernelPerceptron stopped")
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_scikit_learn(name):

@@ -44,6 +44,7 @@ def test_signatures_are_those_of_scikit_learn(name):
     assert str(plain(getattr(ours, name))) == str(plain(getattr(model_selection, name)))
 
 
+@pytest.mark.slow("six cross-validations for every machine")
 @pytest.mark.filterwarnings("ignore:KernelPerceptron stopped")
 @pytest.mark.parametrize("name", CASES)
 def test_scores_and_predictions(name):

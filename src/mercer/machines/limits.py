@@ -15,8 +15,9 @@ from mercer.deadline import Deadline, TimeIsUp
 from mercer.heartbeat import Heartbeat
 from mercer.solvers import SolverInterrupted
 
-#: The methods that fit a machine.
-FITS = ("fit", "fit_transform", "fit_predict", "partial_fit")
+#: The methods that fit a machine, and those of them that return it.
+FITS = ("fit", "partial_fit", "fit_transform")
+RETURN_IT = ("fit", "partial_fit")
 
 
 def within_limits(fit: Any) -> Any:
@@ -26,19 +27,26 @@ def within_limits(fit: Any) -> Any:
 
     @functools.wraps(fit)
     def fitted(self: Any, *args: Any, **keywords: Any) -> Any:
-        before, limit = self._fit, min((one.latest for one in _limits(self)), default=None)
+        before, limit = self._fit, _limit(self)
+        deadline = Deadline(None if limit is None else limit.latest, owner=self)
         try:
-            with Deadline(limit), _heartbeat(self):
+            with _heartbeat(self), deadline as deadline:  # one method that calls another shares its deadline
                 return fit(self, *args, **keywords)
         except SolverInterrupted as interrupt:
-            if not isinstance(interrupt.__cause__, TimeIsUp):
+            if deadline.owner is not self or not _by_time(interrupt):
                 raise
+            deadline.end()
             if self._fit is before:
                 raise _nothing(self, limit) from None
             _warn_of_limit(self)
             return self
         except TimeIsUp:
-            raise _nothing(self, limit) from None
+            if deadline.owner is not self:
+                raise
+            deadline.end()
+            if self._fit is before or fit.__name__ not in RETURN_IT:
+                raise _nothing(self, limit) from None
+            return self  # it came when all was done
         except MemoryError as error:
             raise MemoryError(
                 f"{type(self).__name__}: {str(error) or 'there is no memory left'}. {self._takes_less}"
@@ -51,8 +59,18 @@ def _heartbeat(machine: Any) -> AbstractContextManager[Any]:
     return Heartbeat(type(machine).__name__) if getattr(machine, "verbose", False) else nullcontext()
 
 
-def _limits(machine: Any) -> list[TimeLimit]:
-    return [one for one in getattr(machine, "_skl_callbacks", ()) if isinstance(one, TimeLimit)]
+def _limit(machine: Any) -> TimeLimit | None:
+    """The shortest of its limits."""
+    found = [one for one in getattr(machine, "_skl_callbacks", ()) if isinstance(one, TimeLimit)]
+    return min(found, key=lambda one: one.latest, default=None)
+
+
+def _by_time(interrupt: SolverInterrupted) -> bool:
+    """Whether a limit of time is what interrupted a solver, or one that works for it."""
+    cause: BaseException | None = interrupt
+    while isinstance(cause, SolverInterrupted):
+        cause = cause.__cause__
+    return isinstance(cause, TimeIsUp)
 
 
 def _warn_of_limit(machine: Any) -> None:
@@ -68,8 +86,9 @@ def _warn_of_limit(machine: Any) -> None:
             return
 
 
-def _nothing(machine: Any, limit: float | None) -> TimeLimitError:
+def _nothing(machine: Any, limit: TimeLimit | None) -> TimeLimitError:
+    assert limit is not None  # whose machine owns a deadline has a limit
     return TimeLimitError(
-        f"the limit of time ended the fit of {type(machine).__name__} after {limit:.3g} s, before it had found "
-        "anything to keep: the machine is as it was. Give it more time, or fewer samples"
+        f"the limit of {limit.seconds:.3g} s ended the fit of {type(machine).__name__} before it had found anything to "
+        "keep: the machine is as it was. Give it more time, or fewer samples"
     )

@@ -49,8 +49,8 @@ class LooBound(Shown):
         what = "a bound on the leave-one-out error" if self.stable else "an estimate, as no support vector is free"
         return (
             f"xi-alpha {self.xi_alpha:.4g}: {what}\n"
-            f"span     {self.span:.4g}: the leave-one-out error itself if the {self.free} free support vectors and those "
-            "at their bounds stay what they are, else an estimate"
+            f"span     {self.span:.4g}: the leave-one-out error itself if the {self.free} free support vectors and "
+            "those at their bounds stay what they are, else an estimate"
         )
 
 
@@ -80,9 +80,7 @@ def loo_bound(machine: Any, X: Any, y: Any) -> LooBound:
     span     ...: the leave-one-out error itself if the ... free support vectors and those at their bounds stay what ...
     """
     if type(machine) is not SVC:
-        raise TypeError(
-            f"loo_bound takes an SVC, not {type(machine).__name__}; leave_one_out takes SVR and others, too"
-        )
+        raise TypeError(f"loo_bound takes an SVC, not {type(machine).__name__}; leave_one_out takes others, too")
     check_is_fitted(machine)
     fit = fit_of(machine)
     if len(fit.classes) != 2:

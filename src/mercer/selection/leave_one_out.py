@@ -21,14 +21,16 @@ from mercer.kernels import Kernel
 from mercer.kernels.named import named_kernel
 from mercer.machines.base import holds_precomputed
 from mercer.machines.classify import SVC, NuSVC
+from mercer.machines.labels import checked_labels
 from mercer.machines.regress import SVR, NuSVR
 from mercer.machines.training import Posed, Positions, certificate_of
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.shown import Shown
 from mercer.solvers import Solution
+from mercer.solvers.certificate import certify
 from mercer.solvers.removal import INSIDE, Optimum, middle_bias, optimum, without_each
-from mercer.threads import limited
+from mercer.threads import blas_of_one_thread, limited
 
 #: Refits that are solved in one call.
 TOGETHER = 64
@@ -135,14 +137,14 @@ def leave_one_out(machine: Any, X: Any, y: Any, sample_weight: Any = None) -> Le
     >>> from mercer import SVC
     >>> X, y = load_iris(return_X_y=True)
     >>> print(leave_one_out(SVC(gamma=0.25), X, y))
-    SVC on 150 samples, each left out in turn: error rate 0.04
+    SVC on 150 samples, each left out in turn: error rate 0.02667
       settled: ...
       all converged: largest violation ..., tol 0.001
     """
     if type(machine) not in (SVC, SVR, NuSVC, NuSVR):
         raise TypeError(
-            f"leave_one_out takes SVC, SVR, NuSVC and NuSVR, not {type(machine).__name__}; KernelRidgeCV and "
-            "KernelLogistic... have no need of it, and sklearn.model_selection.cross_val_predict takes everything else"
+            f"leave_one_out takes SVC, SVR, NuSVC and NuSVR, not {type(machine).__name__}; "
+            "KernelRidgeCV has leave-one-out errors of its own, and cross_val_predict(cv=LeaveOneOut()) takes the rest"
         )
     fresh = clone(machine).set_params(warm_start=False, verbose=False)
     fresh._validate_params()
@@ -170,7 +172,7 @@ class _Removal:
         machine._refuse_overflow(training, self.solutions)
         self.fit = machine._fit = machine._keep(self.posed, self.solutions)
         self.settled = dict.fromkeys((UNCHANGED, WRONG, FOLLOWED, REFITTED), 0)
-        self.violation = max(certificate_of(solution).violation for solution in self.solutions)
+        self.violation = 0.0
 
     def run(self) -> LeaveOneOut:
         training, n = self.posed.training, len(self.posed.training.samples)
@@ -181,6 +183,7 @@ class _Removal:
             raise ValueError(f"leaving out the only sample of positive weight, of n_samples={n}, leaves nothing to fit")
         if self._depends() or (self.classifies and not self._by_signs() and not (self.fit.lengths > 0).all()):
             alone = np.arange(len(training))
+            self.violation = max(certificate_of(solution).violation for solution in self.solutions)
             self.settled[UNCHANGED] = n - len(training)  # of no weight
         elif len(alone) < len(training):
             predictions[training.place] = self._together(alone)
@@ -193,12 +196,10 @@ class _Removal:
         return LeaveOneOut(name, predictions, wrong, targets, self.settled, self.violation, tol)
 
     def _targets(self) -> Array:
-        from mercer.machines.labels import checked_labels
-
         n = len(self.posed.training.samples)
         if self.classifies:
             return checked_labels(self.y)
-        return self.machine._targets(self.y, n).value
+        return np.asarray(self.machine._targets(self.y, n).value)
 
     # -- what kind of machine -------------------------------------------------------------------------------------
 
@@ -320,12 +321,19 @@ class _OneProblem:
         of: _Removal,
     ) -> None:
         self.gram, self.problem, self.solution, self.tol, self.of = gram, problem, solution, tol, of
+        #: What is so little of a coefficient that it may be rounding.
+        self.size = INSIDE * float(np.abs(solution.coefficients).max(initial=0.0))
         self.best: Optimum | None = None
         self.K = None
         if K is not None:
             self.K = K if len(rows) == len(K) and (np.diff(rows) == 1).all() else K[np.ix_(rows, rows)]
             plain = replace(problem, sample=None)
-            self.best = optimum(self.K, plain, solution.coefficients.copy())
+            with blas_of_one_thread:
+                self.best = optimum(self.K, plain, solution.coefficients.copy())
+        used = (
+            solution if self.best is None else certify(replace(problem, sample=None), self.best.a, self.best.f, 0, tol)
+        )
+        of.violation = max(of.violation, certificate_of(used).violation)
 
     def without_each(self, wrong: Vector | None, skip: Array) -> tuple[Vector, Vector]:
         """The value at each sample of the function without it, and |w|; those to ``skip`` are as they are."""
@@ -346,7 +354,8 @@ class _OneProblem:
         left = np.flatnonzero(open_)
         if best is not None and len(left):
             assert self.K is not None
-            found = without_each(self.K, best, left, None if wrong is None else -wrong[left])
+            with limited(self.of.machine.n_jobs):
+                found = without_each(self.K, best, left, None if wrong is None else -wrong[left], self.tol)
             done = found.violation <= self.tol
             ok = left[done]
             value[ok], norm[ok] = found.value[done], np.sqrt(np.maximum(found.squared_norm[done], 0.0))
@@ -359,14 +368,14 @@ class _OneProblem:
         return value, norm
 
     def _free(self, a: Vector) -> Array:
-        p, size = self.problem, INSIDE * float(np.abs(a).max(initial=0.0))
-        return (np.abs(a) > size) & (a > p.lower + size) & (a < p.upper - size)
+        p, size = self.problem, self.size
+        return np.asarray((np.abs(a) > size) & (a > p.lower + size) & (a < p.upper - size))
 
     def _bias(self, problem: Problem, solution: Solution) -> float:
         assert solution.f is not None
         if self._free(solution.coefficients).any():
             return float(solution.bias)
-        return middle_bias(problem, solution.coefficients, solution.f)
+        return middle_bias(problem, solution.coefficients, solution.f, self.size)
 
     def _without(self, i: int) -> tuple[Problem, Vector]:
         """The problem without a sample, and where to begin."""
@@ -381,7 +390,7 @@ class _OneProblem:
         for i in places:
             f = self.solution.f
             assert f is not None
-            value[i] = f[i] + middle_bias(self._without(int(i))[0], self.solution.coefficients, f)
+            value[i] = f[i] + middle_bias(self._without(int(i))[0], self.solution.coefficients, f, self.size)
 
     def _refit(self, places: Positions, value: Vector, norm: Vector) -> None:
         machine = self.of.machine

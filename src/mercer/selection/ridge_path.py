@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer import costs
-from mercer.problem import Vector, squared
+from mercer.problem import Problem, Vector, squared
 from mercer.selection.submatrix import WholeMatrix
 from mercer.selection.values import HeldOutValues
 from mercer.solvers import Certificate, Cholesky, certify
 from mercer.solvers.cholesky import FAR, InvertibleGram, scale
-from mercer.solvers.convexity import certified
+from mercer.solvers.convexity import judged
 from mercer.solvers.diagonalised import DiagonalisedGram
 from mercer.solvers.operator import Positions
 
@@ -70,11 +70,10 @@ def held_out_path(
     }
     outcomes = [Outcomes(fold, posed, train_values) for fold in folds]
     for rows, numbers in shared(posed, folds, len(wanted)):
-        system = SharedSystem(posed, rows)
+        system = SharedSystem(posed, rows, [folds[i] for i in numbers])
         for alpha, targets in wanted.items():
             if system.suits(alpha):
-                some = [folds[i] for i in numbers]
-                for i, part in zip(numbers, system.solutions(alpha, some, targets), strict=True):
+                for i, part in zip(numbers, system.solutions(alpha, targets), strict=True):
                     if part is not None:
                         outcomes[i].put(alpha, targets, part)
     for outcome in outcomes:
@@ -91,8 +90,9 @@ class Posed:
     weight: Vector
     bias: bool
 
-    def problem(self, rows: Positions, alpha: float, targets: Positions) -> Any:
-        return squared(self.y[np.ix_(rows, targets)], alpha, self.weight[rows], bias=self.bias)
+    def problem(self, rows: Positions, alpha: float, targets: Positions | int) -> Problem:
+        """That of some targets, or of one, and the machine of these rows."""
+        return squared(self.y[rows][:, targets], alpha, self.weight[rows], bias=self.bias)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +207,10 @@ def shared(posed: Posed, folds: list[Fold], alphas: int) -> list[tuple[Positions
 class SharedSystem:
     """K + alpha / W on some samples by its eigenvectors: for every alpha and all splits that train on some of them."""
 
-    def __init__(self, posed: Posed, rows: Positions) -> None:
+    def __init__(self, posed: Posed, rows: Positions, folds: list[Fold]) -> None:
         self.posed, self.rows = posed, rows
+        #: For each split the places, among these samples, of those that it does not train on.
+        self.outside = [np.flatnonzero(~np.isin(rows, fold.rows)) for fold in folds]
         spectrum = DiagonalisedGram(posed.K.of(rows, exact=True), posed.weight[rows])
         self.values, self.vectors, self.root = spectrum.values, spectrum.vectors, spectrum.root[:, None]
         self.ones = self.vectors.T @ self.root  # in coordinates of the eigenvectors
@@ -220,35 +222,39 @@ class SharedSystem:
         eps = float(np.finfo(np.float64).eps)
         return bool(lowest > 0 and largest * len(self.rows) * eps <= lowest)
 
-    def solutions(self, alpha: float, folds: list[Fold], targets: Positions) -> Iterator[Part | None]:
+    def solutions(self, alpha: float, targets: Positions) -> Iterator[Part | None]:
         """For each split its solution, or None if it could not be had to full precision; some splits at a time."""
         at_once = max(1, max(COLUMNS, len(self.rows) // SHARE) // len(targets))
-        for start in range(0, len(folds), at_once):
-            yield from self._together(alpha, folds[start : start + at_once], targets)
+        for start in range(0, len(self.outside), at_once):
+            yield from self._together(alpha, self.outside[start : start + at_once], targets)
 
-    def _together(self, alpha: float, folds: list[Fold], targets: Positions) -> Iterator[Part | None]:
-        blocks = [OutsideBlock(self, alpha, np.flatnonzero(~np.isin(self.rows, fold.rows))) for fold in folds]
-        iterate = Iterate(self, alpha, blocks, self.y[:, targets])
+    def _together(self, alpha: float, outside: list[Positions], targets: Positions) -> Iterator[Part | None]:
+        iterate = Iterate(self, alpha, [OutsideBlock(self, alpha, places) for places in outside], self.y[:, targets])
         for _ in range(ROUNDS):
             iterate.refine()
             if iterate.settled.all():
                 break
-        for j, (fold, settled) in enumerate(zip(folds, iterate.settled, strict=True)):
-            yield self._part(alpha, fold, targets, iterate, j) if settled else None
+        for j, (places, settled) in enumerate(zip(outside, iterate.settled, strict=True)):
+            yield self._part(alpha, places, targets, iterate, j) if settled else None
 
-    def _part(self, alpha: float, fold: Fold, targets: Positions, iterate: Iterate, j: int) -> Part | None:
-        """A solution with its certificate, as ``Cholesky`` gives it."""
-        inside = np.isin(self.rows, fold.rows)
+    def _part(self, alpha: float, outside: Positions, targets: Positions, iterate: Iterate, j: int) -> Part | None:
+        """A solution with the certificates that ``Cholesky`` gives it."""
+        inside = np.ones(len(self.rows), dtype=bool)
+        inside[outside] = False
         rows, f = self.rows[inside], iterate.f[:, j]
-        problem = self.posed.problem(rows, alpha, targets)
-        a, product = iterate.a[inside, j], f[rows]
-        limit = Cholesky.tol * scale(problem.q)
-        solution = certify(problem, a, product, iterate.rounds, limit)
-        solution = certified(solution, self.posed.K.of(rows, exact=True), problem, product)
-        assert isinstance(solution.certificate, tuple)
-        if not all(one.converged for one in solution.certificate):
-            return None
-        return Part(f + solution.bias, solution.certificate)
+        values, certificates = np.empty_like(f), []
+        K = self.posed.K.of(rows, exact=True)
+        for t, target in enumerate(targets.tolist()):
+            problem = self.posed.problem(rows, alpha, target)
+            limit = Cholesky.tol * scale(problem.q)
+            a, product = iterate.a[inside, j, t], f[rows, t]
+            solution = certify(problem, a, product, iterate.rounds, limit)
+            assert isinstance(solution.certificate, Certificate)
+            if not solution.certificate.converged:
+                return None
+            values[:, t] = f[:, t] + solution.bias
+            certificates.append(judged(solution.certificate, K, problem, a, product))
+        return Part(values, tuple(certificates))
 
 
 class OutsideBlock:
@@ -265,10 +271,9 @@ class OutsideBlock:
             self.total = float(np.sum(inverse[:, None] * system.ones**2))  # 1'G 1 of all
             G -= self.column * self.column.T / self.total
         self.definite = True
-        try:
-            self.factor = cho_factor(G, lower=True, overwrite_a=True, check_finite=False) if len(places) else None
-        except np.linalg.LinAlgError:
-            self.definite = False
+        if len(places):
+            self.factor, info = dpotrf(G, lower=1, overwrite_a=1)
+            self.definite = info == 0
 
     def solve(self, right: Vector, sums: Vector) -> tuple[Vector, Vector | float]:
         """What must be taken from the right side at these samples so that they get no coefficients, and the bias.
@@ -281,9 +286,7 @@ class OutsideBlock:
         return taken, (sums - self.column.T @ taken) / self.total
 
     def _solved(self, right: Vector) -> Vector:
-        if self.factor is None:
-            return right
-        return np.asarray(cho_solve(self.factor, right, check_finite=False))
+        return np.asarray(dpotrs(self.factor, right, lower=1)[0]) if len(right) else right
 
 
 class Iterate:

@@ -16,7 +16,7 @@ from mercer.kernels import Kernel
 #: By parameter, what its logarithm counts in the order of smoothness: a machine is the smoother, the smaller the sum.
 #: For a Gaussian, C and gamma count alike, for as it widens it tends to the linear machine of C gamma; sigma is
 #: 1 / sqrt(2 gamma), and alpha is 1 / (2 C).
-SMOOTHER = {"C": 1, "alpha": -1, "gamma": 1, "sigma": -2, "beta": -1}
+SMOOTHER = {"C": 1, "alpha": -1, "gamma": 1, "sigma": -2, "length": -2, "beta": -1}
 #: These decide between cells that are equally smooth by the sum.
 NEXT = {
     "degree": 1,

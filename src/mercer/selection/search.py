@@ -117,7 +117,15 @@ class GridSearchCV(model_selection.GridSearchCV, Search):  # type: ignore[misc]
 
 
 class RandomizedSearchCV(model_selection.RandomizedSearchCV, Search):  # type: ignore[misc]
-    """scikit-learn's ``RandomizedSearchCV``; the cells of a machine of ours share what they have in common."""
+    """scikit-learn's ``RandomizedSearchCV``; the cells of a machine of ours share what they have in common.
+
+    >>> from scipy.stats import loguniform
+    >>> from mercer import SVC
+    >>> X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
+    >>> search = RandomizedSearchCV(SVC(), {"C": loguniform(0.1, 10)}, n_iter=4, random_state=0).fit(X, y)
+    >>> [round(float(cell["C"]), 2) for cell in search.cv_results_["params"]]
+    [1.25, 2.69, 1.61, 1.23]
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **model_selection.RandomizedSearchCV._parameter_constraints,
@@ -161,7 +169,14 @@ class RandomizedSearchCV(model_selection.RandomizedSearchCV, Search):  # type: i
 
 
 class HalvingGridSearchCV(model_selection.HalvingGridSearchCV, Search):  # type: ignore[misc]
-    """scikit-learn's ``HalvingGridSearchCV``; the cells of a round share what they have in common."""
+    """scikit-learn's ``HalvingGridSearchCV``; the cells of a round share what they have in common.
+
+    >>> from mercer import SVC
+    >>> X, y = np.random.default_rng(0).standard_normal((90, 2)), np.arange(90) % 2
+    >>> search = HalvingGridSearchCV(SVC(), {"C": [0.1, 1, 10]}, cv=3, random_state=0).fit(X, y)
+    >>> search.n_candidates_, search.n_resources_
+    ([3, 1], [30, 90])
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **model_selection.HalvingGridSearchCV._parameter_constraints,
@@ -209,7 +224,14 @@ class HalvingGridSearchCV(model_selection.HalvingGridSearchCV, Search):  # type:
 
 
 class HalvingRandomSearchCV(model_selection.HalvingRandomSearchCV, Search):  # type: ignore[misc]
-    """scikit-learn's ``HalvingRandomSearchCV``; the cells of a round share what they have in common."""
+    """scikit-learn's ``HalvingRandomSearchCV``; the cells of a round share what they have in common.
+
+    >>> from mercer import SVC
+    >>> X, y = np.random.default_rng(0).standard_normal((90, 2)), np.arange(90) % 2
+    >>> search = HalvingRandomSearchCV(SVC(), {"C": [0.1, 1, 10]}, n_candidates=3, cv=3, random_state=0).fit(X, y)
+    >>> search.n_candidates_, search.n_resources_
+    ([3, 1], [12, 36])
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **model_selection.HalvingRandomSearchCV._parameter_constraints,

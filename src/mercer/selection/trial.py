@@ -13,7 +13,16 @@ from mercer.problem import Vector
 
 @dataclass(frozen=True)
 class Trial:
-    """The scores of one cell. Arrays have one number for each split; tuples, one entry."""
+    """The scores of one cell. Arrays have one number for each split; tuples, one entry.
+
+    >>> import numpy as np
+    >>> from mercer import SVC
+    >>> from mercer.selection import Trials
+    >>> X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], 30)
+    >>> trial = Trials(SVC(), X + 9 * y[:, None], y, cv=3).evaluate({"C": 10.0})
+    >>> trial.params, trial.scores["score"], trial.evidence, trial.certificates[2].converged
+    ({'C': 10.0}, array([1., 1., 1.]), 'exact', True)
+    """
 
     params: dict[str, Any]
     #: By the scorer's name; "score" where there is a single one.

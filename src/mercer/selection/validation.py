@@ -74,7 +74,13 @@ def cross_validate(
     return_indices: bool = False,
     error_score: Any = np.nan,
 ) -> dict[str, Any]:
-    """scikit-learn's ``cross_validate``: scores and times of every split."""
+    """scikit-learn's ``cross_validate``: scores and times of every split.
+
+    >>> X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], 30)
+    >>> from mercer import SVC
+    >>> sorted(cross_validate(SVC(), X, y, cv=3, return_train_score=True))
+    ['fit_time', 'score_time', 'test_score', 'train_score']
+    """
     given = dict(locals())
     why = "the fitted estimators are wanted" if return_estimator else unshared(estimator)
     if why is not None:
@@ -111,7 +117,13 @@ def cross_val_score(
     pre_dispatch: Any = "2*n_jobs",
     error_score: Any = np.nan,
 ) -> Vector:
-    """scikit-learn's ``cross_val_score``: the score of every split."""
+    """scikit-learn's ``cross_val_score``: the score of every split.
+
+    >>> X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], 30)
+    >>> from mercer import SVC
+    >>> cross_val_score(SVC(), X + 9 * y[:, None], y, cv=3).round(2)
+    array([1., 1., 1.])
+    """
     given = dict(locals())
     why = unshared(estimator)
     if why is not None:
@@ -135,7 +147,13 @@ def cross_val_predict(
     pre_dispatch: Any = "2*n_jobs",
     method: str = "predict",
 ) -> Any:
-    """scikit-learn's ``cross_val_predict``: of every sample, what is predicted without it."""
+    """scikit-learn's ``cross_val_predict``: of every sample, what is predicted without it.
+
+    >>> X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], 30)
+    >>> from mercer import KernelRidge
+    >>> cross_val_predict(KernelRidge(kernel="rbf"), X, y, cv=3).shape
+    (60,)
+    """
     given = dict(locals())
     why = unshared(estimator)
     if why is None and _routing_enabled() and params:
@@ -168,7 +186,14 @@ def validation_curve(
     error_score: Any = np.nan,
     params: dict[str, Any] | None = None,
 ) -> tuple[Vector, Vector]:
-    """scikit-learn's ``validation_curve``: scores of training and held-out samples by the values of a parameter."""
+    """scikit-learn's ``validation_curve``: scores of training and held-out samples by the values of a parameter.
+
+    >>> X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], 30)
+    >>> from mercer import SVC
+    >>> train, test = validation_curve(SVC(), X, y, param_name="C", param_range=[0.1, 1, 10], cv=5)
+    >>> train.shape, test.shape
+    ((3, 5), (3, 5))
+    """
     given = dict(locals())
     why = unshared(estimator)
     if why is not None:
@@ -200,7 +225,14 @@ def learning_curve(
     return_times: bool = False,
     params: dict[str, Any] | None = None,
 ) -> tuple[Vector, ...]:
-    """scikit-learn's ``learning_curve``: scores of training and held-out samples by the number of training samples."""
+    """scikit-learn's ``learning_curve``: scores of training and held-out samples by the number of training samples.
+
+    >>> X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], 30)
+    >>> from mercer import SVC
+    >>> sizes, train, test = learning_curve(SVC(), X, y, train_sizes=[0.5, 1.0], cv=3, shuffle=True, random_state=0)
+    >>> sizes, test.shape
+    (array([20, 40]), (2, 3))
+    """
     given = dict(locals())
     why = "it learns by partial_fit" if exploit_incremental_learning else unshared(estimator)
     if why is not None:
@@ -240,7 +272,14 @@ def permutation_test_score(
     scoring: Any = None,
     params: dict[str, Any] | None = None,
 ) -> tuple[float, Vector, float]:
-    """scikit-learn's ``permutation_test_score``: how likely so high a score is where the targets mean nothing."""
+    """scikit-learn's ``permutation_test_score``: how likely so high a score is where the targets mean nothing.
+
+    >>> X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], 30)
+    >>> from mercer import SVC
+    >>> score, others, probability = permutation_test_score(SVC(), X + 9 * y[:, None], y, n_permutations=9)
+    >>> float(score), float(probability)
+    (1.0, 0.1)
+    """
     given = dict(locals())
     return left("permutation_test_score", "trials have one set of targets", given)  # type: ignore[no-any-return]
 

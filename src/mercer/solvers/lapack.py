@@ -7,6 +7,7 @@ ends by itself and touches only memory that nobody else sees any more.
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import threading
 from collections.abc import Callable
@@ -39,17 +40,22 @@ def interruptible(call: Callable[[], T], rows: int = costs.SHORT_ROWS) -> T:
         return call()
     result: list[T] = []
     errors: list[BaseException] = []
+    done = threading.Lock()
+    done.acquire()
 
     def run() -> None:
         try:
             result.append(call())
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.release()
 
-    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(timeout=0.1)
+    # Thread.start would wait without end for a thread that a limit of time hits instead, as CPython 3.11 may while the
+    # new one does not yet have an identity of its own.
+    _thread.start_new_thread(copy_context().run, (run,))
+    while not done.acquire(timeout=0.1):
+        pass
     if errors:
         raise errors[0]
     return result[0]

@@ -154,7 +154,7 @@ class GradientDescent:
     when their error has not fallen for ``patience`` passes, and returns to where that was least. With ``landmarks``,
     positions of rows, its steps are preconditioned by ``NystromPreconditioner``. ``progress`` is told the pass and
     its errors; if it returns True, the descent ends there. Ctrl-C raises ``SolverInterrupted`` with the descent to
-    the point that was last looked at, certified if its products are in float64.
+    the point that was last looked at, certified if its products are in float64, or else to its start.
 
     >>> import numpy as np
     >>> from mercer.solvers.operator import Factored
@@ -177,15 +177,18 @@ class GradientDescent:
         self, K: Operator, problems: Sequence[LeastSquares], start: Sequence[Vector | None] | None = None
     ) -> list[Descent]:
         """A descent for each problem, from f = 0 or from the coefficients of the start."""
-        if not np.isfinite(K.diag()).all():
-            raise ValueError("k(x, x) is not finite on these samples; scale the data first")
         starts = [None] * len(problems) if start is None else start
         found: list[Descent] = []
         try:
+            if not np.isfinite(K.diag()).all():
+                raise ValueError("k(x, x) is not finite on these samples; scale the data first")
             for problem, a in zip(problems, starts, strict=True):
                 found.append(self._solved(K, problem, a))
-        except SolverInterrupted as interrupt:
-            raise SolverInterrupted([*found, *interrupt.solutions]) from interrupt
+        except KeyboardInterrupt as interrupt:
+            if isinstance(interrupt, SolverInterrupted):
+                found += interrupt.solutions
+            rest = zip(problems[len(found) :], starts[len(found) :], strict=True)
+            raise SolverInterrupted([*found, *(unbegun(problem, a) for problem, a in rest)]) from interrupt
         return found
 
     def _solved(self, K: Operator, problem: LeastSquares, start: Vector | None) -> Descent:
@@ -314,6 +317,13 @@ class GradientDescent:
                     a[preconditioner.some] += change
             if history.passed(a.copy(), problem.error(f), None if problem.held is None else learned.at(problem.held)):
                 return
+
+
+def unbegun(problem: LeastSquares, start: Vector | None) -> Descent:
+    """A descent of which nothing is known but where it was to start."""
+    a = np.zeros_like(problem.y) if start is None else start
+    bias = np.zeros(a.shape[1])
+    return Descent(a, bias, (UNKNOWN,) * a.shape[1], errors=(), held=(), step=0.0, limit=np.inf, stopped=False)
 
 
 def judged(K: Operator, certificate: Certificate, a: Vector, f: Vector) -> Certificate:

@@ -18,6 +18,7 @@ from scipy.linalg.lapack import dpstrf
 from mercer.problem import Problem, Vector
 from mercer.samples.base import Array
 from mercer.solvers.certificate import CoreProblem
+from mercer.threads import blas_of_one_thread
 
 Positions = NDArray[np.int64]
 
@@ -36,8 +37,11 @@ ROUNDING = 1e-9
 INSIDE = 1e-7
 #: What counts as no motion.
 STILL = 1e-11
-#: Samples whose slope is further than this from mattering, in units of the margin, are looked at in the end only.
-NEAR = 0.3
+#: What float32 may take from a change of f, of the coefficients that change, in units of k(x, x).
+SINGLE = 1e-7
+#: Samples whose slope is further than this from mattering, in units of the margin, are looked at in the end only, if
+#: there are more than so many.
+NEAR, LEAST = 0.3, 1200
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class Optimum:
     @property
     def basis(self) -> Array:
         """Which coefficients are free and determine all others."""
-        return (self.state == NEGATIVE) | (self.state == POSITIVE)
+        return np.asarray((self.state == NEGATIVE) | (self.state == POSITIVE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +138,9 @@ def optimum(K: Array, problem: Problem, a: Vector) -> Optimum | None:
         at[free] = 0.0
         target = problem.q - np.select([state == POSITIVE, state == NEGATIVE], [problem.l1, -problem.l1], 0.0)
         used = np.flatnonzero(at)
-        right = np.append(target[free] - K[np.ix_(free, used)] @ at[used], float(problem.total or 0.0) - at.sum())
+        right = np.append(
+            target[free] - K[np.ix_(free, used)] @ at[used], float(np.sum(problem.total or 0.0)) - at.sum()
+        )
         try:
             found = np.linalg.solve(bordered(K[np.ix_(free, free)]), right)
         except np.linalg.LinAlgError:
@@ -178,11 +184,11 @@ def corrected(
 def after(state: Array, over: Array | bool, a: Vector) -> Array:
     """The states beyond those ends of their intervals."""
     over = np.broadcast_to(over, state.shape)
-    choices = [
+    choices: list[Array] = [
         np.where(over, UPPER, ZERO),
         np.where(over, ZERO, LOWER),
-        POSITIVE,
-        NEGATIVE,
+        np.full(state.shape, POSITIVE),
+        np.full(state.shape, NEGATIVE),
         np.where(a > 0, POSITIVE, NEGATIVE),
     ]
     conditions = [state == POSITIVE, state == NEGATIVE, state == UPPER, state == LOWER, state == KEPT]
@@ -195,6 +201,16 @@ def bordered(K: Array) -> Array:
     A[:-1, :-1] = K
     A[-1, -1] = 0.0
     return A
+
+
+def solved(M: Array, right: Array) -> Array:
+    """The solutions of small systems, not a number for one that is singular."""
+    try:
+        return np.asarray(np.linalg.solve(M, right[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        if len(M) == 1:
+            return np.full(right.shape, np.nan)
+        return np.concatenate([solved(M[r : r + 1], right[r : r + 1]) for r in range(len(M))])
 
 
 class Tableau:
@@ -231,8 +247,8 @@ class Tableau:
 class Paths:
     """Some samples of a tableau, each on its way out."""
 
-    def __init__(self, tableau: Tableau, left: Positions, wrong: Vector | None) -> None:
-        self.tableau, self.left, self.wrong = tableau, left, wrong
+    def __init__(self, tableau: Tableau, left: Positions, sign: Vector | None) -> None:
+        self.tableau, self.left, self.sign = tableau, left, sign
         R, m = len(left), tableau.free
         inside = np.arange(len(tableau.a)) < m
         self.at = np.tile(np.where(inside, tableau.a, tableau.value), (R, 1))
@@ -248,7 +264,7 @@ class Paths:
         self.early, self.lost = np.zeros(R, dtype=bool), np.zeros(R, dtype=bool)
 
     def follow(self) -> None:
-        """All the way, or until ``wrong`` times the value is negative."""
+        """All the way, or until ``sign`` times the value is negative."""
         going = np.arange(len(self.left))
         for _ in range(STEPS):
             if not len(going):
@@ -270,10 +286,7 @@ class Paths:
         right = np.where(
             of_basis[:, None], (which == left[:, None]) * fall[:, None], -T[left[:, None], which] * fall[:, None]
         )
-        try:
-            x = np.linalg.solve(M, (right * known)[..., None])[..., 0] * known
-        except np.linalg.LinAlgError:
-            x = np.full(which.shape, np.nan)
+        x = solved(M, right * known) * known
         columns = np.concatenate([which, left[:, None]], axis=1)
         inputs = np.concatenate([x, np.where(of_basis, 0.0, fall)[:, None]], axis=1)
         pointer = np.arange(len(going) + 1) * (width + 1)
@@ -286,26 +299,32 @@ class Paths:
         """To the next end of an interval; who is not there yet."""
         rates, left, fall, sound = self._rates(going)
         self.lost[going[~sound]] = True
-        rates[~sound] = 0.0
+        if not sound.all():
+            rates[~sound] = 0.0
         rows = np.arange(len(going))
         of_value = rates[rows, left]
         rates[rows, left] = 0.0
-        room = np.where(rates > 0, self.high[going], self.low[going]) - self.at[going]
+        every = slice(None) if len(going) == len(self.left) else going  # a slice copies nothing
+        rates[np.abs(rates) <= (STILL * np.abs(fall))[:, None] * self.tableau.scale] = 0.0
+        room = np.where(rates > 0, self.high[every], self.low[every])
+        room -= self.at[every]
         with np.errstate(divide="ignore", invalid="ignore"):
             room /= rates
-        room[np.abs(rates) <= STILL * np.abs(fall)[:, None] * self.tableau.scale] = np.inf
+        room[rates == 0] = np.inf
         first = room.argmin(axis=1)
+        over = rates[rows, first] > 0
         step = np.minimum(np.maximum(room[rows, first], 0.0), 1 - self.gone[going])
-        self.at[going] += rates * step[:, None]
+        rates *= step[:, None]
+        self.at[every] += rates
         self.value[going] += of_value * step
         self.gone[going] += step
         self.steps[going] += 1
         ended = (self.gone[going] >= 1) | ~sound
-        if self.wrong is not None:
-            self.early[going] = (self.value[going] * self.wrong[going] < -ROUNDING) & ~ended
+        if self.sign is not None:
+            self.early[going] = (self.value[going] * self.sign[going] < -ROUNDING) & ~ended
             ended |= self.early[going]
         on = ~ended
-        self._cross(going[on], first[on], rates[rows, first][on] > 0)
+        self._cross(going[on], first[on], over[on])
         return going[on]
 
     def _cross(self, r: Positions, j: Positions, over: Array) -> None:
@@ -343,9 +362,8 @@ class Paths:
         return a
 
 
-def middle_bias(problem: Problem, a: Vector, f: Vector) -> float:
-    """The best bias for these coefficients: those that are at an end but for rounding, are at it."""
-    size = INSIDE * float(np.abs(a).max(initial=0.0))
+def middle_bias(problem: Problem, a: Vector, f: Vector, size: float) -> float:
+    """The best bias for these coefficients: those that are no further than ``size`` from an end, are at it."""
     ends = (problem.lower, problem.upper, np.zeros(len(a)))
     at = np.select([np.abs(a - end) <= size for end in ends], ends, a)
     core = CoreProblem(problem, at, f)
@@ -353,31 +371,40 @@ def middle_bias(problem: Problem, a: Vector, f: Vector) -> float:
     return float(core.native.bias[0])
 
 
-def without_each(K: Array, best: Optimum, left: Positions, wrong: Vector | None = None) -> Removals:
+def without_each(K: Array, best: Optimum, left: Positions, sign: Vector | None, tol: float) -> Removals:
     """The solutions without each of these samples, from K in memory; their violations are computed anew from K.
 
-    Where ``wrong`` is given, 1 or -1 for each of them, a path ends as soon as ``wrong`` times its value is negative: by
-    monotony it stays so.
+    Where ``sign`` is given, 1 or -1 for each of them, a path ends as soon as ``sign`` times its value is negative: by
+    monotony it stays so. For the violations K is rounded to float32 where that loses next to nothing beside ``tol``.
     """
-    left, n = np.asarray(left, dtype=np.int64), len(best.a)
+    with blas_of_one_thread:  # many short calls
+        return followed(K, best, np.asarray(left, dtype=np.int64), sign, tol)
+
+
+def followed(K: Array, best: Optimum, left: Positions, sign: Vector | None, tol: float) -> Removals:
+    """The same, with the BLAS as it is."""
+    n = len(best.a)
     unit = float(np.abs(best.problem.q).max(initial=0.0)) or 1.0
     low, high = limits(best.state, best.problem)
     value = best.f + best.b
-    near = best.basis | (best.a != 0) | (np.minimum(value - low, high - value) < NEAR * unit)
-    near[left] = True
-    members = np.flatnonzero(near)
+    far = np.where(best.basis | (best.a != 0), 0.0, np.minimum(value - low, high - value))
+    members = np.flatnonzero(far <= max(NEAR * unit, np.sort(far)[min(n, LEAST) - 1]))
     tableau = Tableau(K, best, members)
     place = np.zeros(n, dtype=np.int64)
     place[tableau.members] = np.arange(len(members))
-    rows = K[tableau.members]
+    own = float(np.abs(K.diagonal()).max(initial=0.0))
+    enough = SINGLE * own * float(np.abs(best.a).sum()) < tol
+    rows = K[tableau.members].astype(np.float32 if enough else np.float64)
+    order = np.argsort(-np.abs(best.a[left]), kind="stable")  # paths of like lengths together
     found = []
     for begin in range(0, len(left), TOGETHER):
-        chunk = slice(begin, begin + TOGETHER)
-        paths = Paths(tableau, place[left[chunk]], None if wrong is None else wrong[chunk])
+        chunk = order[begin : begin + TOGETHER]
+        paths = Paths(tableau, place[left[chunk]], None if sign is None else sign[chunk])
         paths.follow()
         found.append(judged(rows, best, tableau, paths, left[chunk]))
     parts = zip(*((r.value, r.squared_norm, r.violation, r.early, r.steps) for r in found), strict=True)
-    return Removals(*(np.concatenate(part) for part in parts))
+    back = np.argsort(order)
+    return Removals(*(np.concatenate(part)[back] for part in parts))
 
 
 def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Positions) -> Removals:
@@ -386,7 +413,7 @@ def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Pos
     a = paths.coefficients()
     change = a - tableau.a
     used = np.flatnonzero(change.any(axis=0))
-    f = best.f + change[:, used] @ rows[used]
+    f = best.f + change[:, used].astype(rows.dtype) @ rows[used]
     full = np.tile(best.a, (len(left), 1))
     full[:, tableau.members] = a
     own = np.arange(len(left))
@@ -394,12 +421,11 @@ def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Pos
     lower, upper = np.tile(problem.lower, (len(left), 1)), np.tile(problem.upper, (len(left), 1))
     lower[own, left] = np.minimum(full[own, left], 0.0)  # early ones are solutions for this much of its bound
     upper[own, left] = np.maximum(full[own, left], 0.0)
-    size = np.abs(best.a).max(initial=0.0)
+    size = float(np.abs(best.a).max(initial=0.0))
     beyond = np.maximum(np.maximum(lower - full, full - upper), 0.0).max(axis=1)
     rise = np.where(full < upper, slope - np.where(full >= 0, problem.l1, -problem.l1), -np.inf).max(axis=1)
     fall = np.where(full > lower, slope + np.where(full <= 0, problem.l1, -problem.l1), np.inf).min(axis=1)
     violation = np.maximum(rise - fall, 0.0)
-    size = np.abs(best.a).max(initial=0.0)
     free = (paths.state == NEGATIVE) | (paths.state == POSITIVE)
     free &= np.minimum(paths.at - paths.low, paths.high - paths.at) > INSIDE * size
     free[own, paths.left] = False
@@ -407,6 +433,6 @@ def judged(rows: Array, best: Optimum, tableau: Tableau, paths: Paths, left: Pos
     # without a free coefficient the bias may lie anywhere between two ends, of which the path knows one
     for r in np.flatnonzero(~(free.any(axis=1) | paths.early | lost)):
         one = replace(problem, lower=lower[r], upper=upper[r])
-        paths.value[r] = f[r, left[r]] + middle_bias(one, full[r], f[r])
+        paths.value[r] = f[r, left[r]] + middle_bias(one, full[r], f[r], INSIDE * size)
     squared = np.einsum("ij,ij->i", full, f)
     return Removals(paths.value, squared, np.where(lost, np.inf, violation), paths.early, paths.steps)
