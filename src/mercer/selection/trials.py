@@ -22,7 +22,7 @@ from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.model_selection._validation import _fit_and_score, _score
 from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import _routing_enabled
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer import _native
 from mercer.selection import paths, support
@@ -177,7 +177,7 @@ class Trials:
             self.evaluate(params)
             said = next((said for known, said in self._said if known == dict(params)), None)
         held_out = np.concatenate([test for _, test in self.splits])
-        whole = len(held_out) == len(np.unique(held_out)) == len(self.X if self.y is None else self.y)
+        whole = len(held_out) == len(np.unique(held_out)) == _num_samples(self.X)
         if said is None or len(said) < len(self.splits) or not whole:
             machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
