@@ -1,6 +1,7 @@
 #include "bind/bind.hpp"
 #include "bind/vectors.hpp"
 #include "expansion/additive.hpp"
+#include "expansion/votes.hpp"
 
 #include <nanobind/ndarray.h>
 
@@ -43,6 +44,23 @@ template <class T> void evaluate(const AdditiveFunction& self, const mercer::pyt
     self.evaluate(x.source, out.data());
 }
 
+// Sums by row, class, machine and other class; biases by machine and pair; the winners by machine and row.
+void most_votes(nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu> sums, Values<2> biases,
+                nb::ndarray<Index, nb::ndim<2>, nb::device::cpu> out) {
+    const Index rows = Index(sums.shape(0)), classes = Index(sums.shape(1)), machines = Index(sums.shape(2));
+    if (Index(sums.shape(3)) != classes - 1 || Index(biases.shape(0)) != machines ||
+        Index(biases.shape(1)) != classes * (classes - 1) / 2 || Index(out.shape(0)) != machines ||
+        Index(out.shape(1)) != rows)
+        throw std::invalid_argument("expected sums of each class for each other one, and a bias for each pair");
+    nb::gil_scoped_release release;
+    const Index stride = machines * (classes - 1);
+    for (Index r = 0; r < rows; ++r)
+        for (Index m = 0; m < machines; ++m)
+            out.data()[m * out.stride(0) + r * out.stride(1)] =
+                mercer::most_votes(sums.data() + r * classes * stride + m * (classes - 1), stride, classes,
+                                   biases.data() + m * Index(biases.shape(1)));
+}
+
 } // namespace
 
 void bind_expansion(nb::module_& m) {
@@ -53,4 +71,5 @@ void bind_expansion(nb::module_& m) {
         .def("evaluate", &evaluate<float>, "x"_a, "out"_a.noconvert())
         .def("evaluate", &evaluate<double>, "x"_a, "out"_a.noconvert())
         .def_prop_ro("bytes", &AdditiveFunction::bytes);
+    m.def("most_votes", &most_votes, "sums"_a.noconvert(), "biases"_a.noconvert(), "out"_a.noconvert());
 }

@@ -1,6 +1,6 @@
 #include "bind/bind.hpp"
 #include "bind/matrices.hpp"
-#include "solvers/solve.hpp"
+#include "solvers/chains.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -8,6 +8,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -51,6 +53,65 @@ void check(const PythonProblemRun& t, Index size) {
             if (t.group->data()[p] >= t.total.shape(0)) throw std::out_of_range("group");
 }
 
+// Chains of problems of one group, one after the other in arrays; coefficients and what is known of each solution go to
+// the rows of their price: primal, dual, violation, bias, steps and a'Ka.
+void bind_chains(nb::module_& m) {
+    using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+    using Facts = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+    m.def(
+        "solve_chains",
+        [](const BoundMatrices& held, Values q, Values lower, Values upper, Values l1, Values ridge, Positions sample,
+           Positions starts, Values totals, Values prices, double tol, double close, Index max_steps,
+           std::size_t budget, Rows a, Facts facts, std::optional<nb::typed<nb::callable, bool()>> stop) {
+            const std::size_t size = q.shape(0), count = totals.shape(0), links = prices.shape(0);
+            for (std::size_t other : {lower.shape(0), upper.shape(0), l1.shape(0), ridge.shape(0), sample.shape(0)})
+                if (other != size) throw std::invalid_argument("every array needs one entry per coefficient");
+            if (starts.shape(0) != count + 1 || starts.data()[0] != 0 || starts.data()[count] != Index(size))
+                throw std::invalid_argument("chains are to follow each other");
+            for (std::size_t i = 0; i < count; ++i)
+                if (starts.data()[i] > starts.data()[i + 1]) throw std::invalid_argument("chains in their order");
+            if (a.shape(0) != links || a.shape(1) != size || facts.shape(0) != links || facts.shape(1) != count ||
+                facts.shape(2) != 6)
+                throw std::invalid_argument("answers need a row per price");
+            for (std::size_t p = 0; p < size; ++p)
+                if (sample.data()[p] < 0 || sample.data()[p] >= held.matrices.exact->size())
+                    throw std::out_of_range("sample");
+            std::vector<mercer::Chain> chains(count);
+            for (std::size_t i = 0; i < count; ++i) {
+                const Index at = starts.data()[i];
+                mercer::Problem& p = chains[i].problem;
+                p.count = starts.data()[i + 1] - at;
+                p.q = q.data() + at, p.lower = lower.data() + at, p.upper = upper.data() + at;
+                p.l1 = l1.data() + at, p.ridge = ridge.data() + at, p.sample = sample.data() + at;
+                chains[i].total[0] = totals.data()[i];
+            }
+            mercer::Settings settings;
+            settings.tol = tol, settings.close = close, settings.max_steps = max_steps, settings.budget = budget;
+            const auto answered = [&](std::size_t i, std::size_t link, const mercer::ProblemRun& run) {
+                std::copy_n(run.a, run.problem.count, a.data() + link * size + std::size_t(starts.data()[i]));
+                double* out = facts.data() + (link * count + i) * 6;
+                const mercer::Certificate& c = run.certificate;
+                out[0] = c.primal, out[1] = c.dual, out[2] = c.violation, out[3] = c.bias[0];
+                out[4] = double(run.solved.steps);
+                out[5] = 0;
+                for (Index p = 0; p < run.problem.count; ++p) out[5] += run.a[p] * run.f[p];
+            };
+            std::function<bool()> asked;
+            if (stop)
+                asked = [&] {
+                    nb::gil_scoped_acquire gil;
+                    return nb::cast<bool>(nb::bool_((*stop)()));
+                };
+            const std::vector<double> all(prices.data(), prices.data() + links);
+            nb::gil_scoped_release release;
+            mercer::solve_chains(held.matrices, chains, all, settings, answered, asked);
+        },
+        "matrices"_a, "q"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "l1"_a.noconvert(),
+        "ridge"_a.noconvert(), "sample"_a.noconvert(), "starts"_a.noconvert(), "totals"_a.noconvert(),
+        "prices"_a.noconvert(), "tol"_a, "close"_a, "max_steps"_a, "budget"_a, "a"_a.noconvert(), "facts"_a.noconvert(),
+        "stop"_a.none());
+}
+
 } // namespace
 
 void bind_solvers(nb::module_& m) {
@@ -77,8 +138,7 @@ void bind_solvers(nb::module_& m) {
         .def(
             "__init__",
             [](PythonProblemRun* self, Values q, Values lower, Values upper, Values l1, Values ridge, Values total,
-               std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f,
-               bool known) {
+               std::optional<Positions> sample, std::optional<Groups> group, Changing a, Changing f, bool known) {
                 new (self) PythonProblemRun{q, lower, upper, l1, ridge, total, sample, group, a, f, {}};
                 mercer::Problem& p = self->run.problem;
                 p.count = Index(q.shape(0));
@@ -88,7 +148,7 @@ void bind_solvers(nb::module_& m) {
                 p.group = group ? group->data() : nullptr;
                 p.groups = int(total.shape(0));
                 for (std::size_t g = 0; g < total.shape(0) && g < 2; ++g) self->run.total[g] = total.data()[g];
-                self->run.a = a.data(), self->run.f = f.data(), self->run.known = known;
+                self->run.a = a.data(), self->run.f = f.data(), self->run.known = self->run.mixed = known;
             },
             "q"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "l1"_a.noconvert(), "ridge"_a.noconvert(),
             "total"_a.noconvert(), "sample"_a.none(), "group"_a.none(), "a"_a.noconvert(), "f"_a.noconvert(),
@@ -148,4 +208,5 @@ void bind_solvers(nb::module_& m) {
             hand_back();
         },
         "matrices"_a, "runs"_a, "tol"_a, "max_steps"_a, "budget"_a, "shrinking"_a, "progress"_a.none());
+    bind_chains(m);
 }

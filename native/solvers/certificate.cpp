@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace mercer {
@@ -31,6 +32,28 @@ double loss(const Problem& problem, Index p, double u, double most) {
     return u * a - problem.l1[p] * std::abs(a) - 0.5 * problem.ridge[p] * a * a;
 }
 
+// The same as best_bias() where responses fall from the upper bound to the lower one, each at its own place: as far as
+// that is between low and high.
+double best_step(const Problem& problem, const double* f, const std::vector<Index>& varying, double fixed, double total,
+                 double off, double low, double high) {
+    std::vector<std::pair<double, double>> falls; // where, and by how much
+    double sum = fixed;
+    for (Index p : varying) {
+        const double upper = std::min(problem.upper[p], 1e300), lower = std::max(problem.lower[p], -1e300);
+        falls.emplace_back(problem.q[p] - f[p], upper - lower);
+        sum += upper;
+    }
+    std::sort(falls.begin(), falls.end());
+    auto at = falls.begin();
+    // Beyond the last fall there is nothing left to fall.
+    auto crossing = [&](double limit) {
+        for (; sum > limit && at != falls.end(); ++at) sum -= at->second;
+        return sum > limit ? high : at == falls.begin() ? low : std::clamp((at - 1)->first, low, high);
+    };
+    const double first = crossing(total + off), last = crossing(total - off);
+    return first + 0.5 * (last - first);
+}
+
 // Where the best responses of a group sum to its total. Their sum falls as b grows, and the slopes bracket b; where it
 // equals the total for a while, b is the middle.
 double best_bias(const Problem& problem, int group, const double* f, double total, double low, double high) {
@@ -52,6 +75,9 @@ double best_bias(const Problem& problem, int group, const double* f, double tota
             varying.push_back(p);
     }
     if (varying.empty()) return low + 0.5 * (high - low);
+    if (std::all_of(varying.begin(), varying.end(),
+                    [&](Index p) { return problem.l1[p] == 0 && problem.ridge[p] == 0; }))
+        return best_step(problem, f, varying, fixed, total, 1e-12 * mass, low, high);
     auto crossing = [&](double limit, double below, double above) {
         for (int round = 0; round < 200; ++round) {
             const double middle = below + 0.5 * (above - below);

@@ -133,17 +133,20 @@ template <class T> class Decomposition {
             return working;
         }
         block_.make_room();
+        const bool copied = gram_.row(0) != nullptr;
         if (policy_.whole() && matrix_.size() == problem_.count)
-            block_.fetch_with([&](const std::vector<Index>& which, const std::vector<T*>& rows) {
-                // Once many rows have been wanted, the rest come too, by all threads; but not where each has its own
-                // problem to solve.
-                const bool all = !settings_.together && kMany * block_.fetched() > problem_.count;
-                if (all)
-                    matrix_.whole(block_.matrix(), block_.stride());
-                else
-                    matrix_.read(which, rows);
-                return all;
-            });
+            block_.fetch_with(
+                [&](const std::vector<Index>& which, const std::vector<T*>& rows) {
+                    // Once many rows have been wanted, the rest come too, by all threads; but not where each has its
+                    // own problem to solve, or rows are only copied.
+                    const bool all = !settings_.together && !copied && kMany * block_.fetched() > problem_.count;
+                    if (all)
+                        matrix_.whole(block_.matrix(), block_.stride());
+                    else
+                        matrix_.read(which, rows);
+                    return all;
+                },
+                !copied);
         else
             matrix_.square(columns, block_.matrix(), block_.stride());
         return working;

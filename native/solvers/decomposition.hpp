@@ -41,8 +41,12 @@ inline constexpr Index kVast = 32768;
 // the matrix prefers.
 inline constexpr Index kTiny = 200;
 
+// Of the objectives: where rounding may have moved them by more, they are computed anew.
+inline constexpr double kClose = 1e-6;
+
 struct Settings {
     double tol = 1e-3;
+    double close = kClose;
     Index vast = kVast;                            // a problem of more coefficients may be solved by active sets
     bool together = false;                         // whether each thread has a problem of its own ...
     std::size_t block = 0;                         // ... and then, the bytes for its working set, however many they are

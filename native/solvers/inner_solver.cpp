@@ -31,8 +31,9 @@ template <class T> void InnerSolver<T>::choose(const Problem& problem, const std
 
 template <class T> void InnerSolver<T>::make_room() { matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T)); }
 
-template <class T> void InnerSolver<T>::fetch_with(Fetch fetch) {
+template <class T> void InnerSolver<T>::fetch_with(Fetch fetch, bool ahead) {
     fetch_ = std::move(fetch);
+    ahead_ = ahead;
     fetched_ = 0;
     ready_.assign(std::size_t(size_), 0);
 }
@@ -43,9 +44,25 @@ template <class T> const T* InnerSolver<T>::row(Index i) {
     return matrix() + i * stride_;
 }
 
-// Several rows cost little more than one, so those are fetched too that are likely to be next: of the coefficients that
-// would rise most and of those that would fall most.
 template <class T> void InnerSolver<T>::fetch(Index i) {
+    wanted_.assign(1, i);
+    if (ahead_) add_likely(wanted_);
+    places_.clear();
+    for (Index k : wanted_) places_.push_back(matrix() + k * stride_);
+    if (fetch_(wanted_, places_)) {
+        wanted_.resize(std::size_t(size_));
+        std::iota(wanted_.begin(), wanted_.end(), Index(0));
+    }
+    for (Index k : wanted_) {
+        std::fill(matrix() + k * stride_ + size_, matrix() + (k + 1) * stride_, T(0));
+        ready_[std::size_t(k)] = 1;
+    }
+    fetched_ += Index(wanted_.size());
+}
+
+// The rows that are likely to be next: of the coefficients that would rise most and of those that would fall most.
+template <class T> void InnerSolver<T>::add_likely(std::vector<Index>& which) const {
+    const Index i = which.front();
     constexpr int kEach = 3;
     struct Best {
         T key = -std::numeric_limits<T>::infinity();
@@ -64,22 +81,10 @@ template <class T> void InnerSolver<T>::fetch(Index i) {
             consider(down, -(slope_[k] + fall_[g][k]), k);
         }
     }
-    std::vector<Index> which = {i};
     for (int k = 0; k < kEach; ++k)
         for (Index next : {up[k].where, down[k].where})
             if (next >= 0 && Index(which.size()) < 2 * kEach && !std::count(which.begin(), which.end(), next))
                 which.push_back(next);
-    std::vector<T*> rows;
-    for (Index k : which) rows.push_back(matrix() + k * stride_);
-    if (fetch_(which, rows)) {
-        which.resize(std::size_t(size_));
-        std::iota(which.begin(), which.end(), Index(0));
-    }
-    for (Index k : which) {
-        std::fill(matrix() + k * stride_ + size_, matrix() + (k + 1) * stride_, T(0));
-        ready_[std::size_t(k)] = 1;
-    }
-    fetched_ += Index(which.size());
 }
 
 template <class T> void InnerSolver<T>::refresh(Index i) {

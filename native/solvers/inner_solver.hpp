@@ -37,9 +37,10 @@ template <class T> class InnerSolver {
     // needed, a few at a time.
     void choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal);
     void make_room();
-    // Writes these rows, or all of the matrix if it returns true.
+    // Writes these rows, or all of the matrix if it returns true. With `ahead` more rows are asked for than are needed,
+    // as several cost little more than one.
     using Fetch = std::function<bool(const std::vector<Index>& which, const std::vector<T*>& rows)>;
-    void fetch_with(Fetch fetch);
+    void fetch_with(Fetch fetch, bool ahead = true);
     // Or the rows stand in memory already, this far from each other.
     void read_from(const T* rows, Index stride) { there_ = rows, there_stride_ = stride; }
     T* matrix() { return static_cast<T*>(matrix_.data()); }
@@ -62,6 +63,7 @@ template <class T> class InnerSolver {
 
   private:
     void fetch(Index i);
+    void add_likely(std::vector<Index>& which) const;
     void refresh(Index i);
     bool advance(Index i, Index j);
 
@@ -72,6 +74,9 @@ template <class T> class InnerSolver {
     const T* there_ = nullptr;
     Index there_stride_ = 0;
     Fetch fetch_;
+    bool ahead_ = false;
+    std::vector<Index> wanted_; // of one fetch
+    std::vector<T*> places_;
     std::vector<std::uint8_t> ready_; // rows, where they are fetched one by one
     Index fetched_ = 0;
     std::vector<double> given_; // the diagonal

@@ -170,6 +170,12 @@ template <class T> void ProblemMatrix<T>::whole(T* out, Index stride) {
 }
 
 template <class T> void ProblemMatrix<T>::read(const std::vector<Index>& columns, const std::vector<T*>& out) {
+    if (held_) {
+        for (std::size_t r = 0; r < columns.size(); ++r)
+            copy_held(gram_.row(samples_[std::size_t(columns[r])]), out[r]);
+        computed_ += Index(columns.size());
+        return;
+    }
     std::vector<Index> samples = columns;
     if (!own_)
         for (Index& c : samples) c = samples_[std::size_t(c)];
@@ -183,6 +189,13 @@ template <class T> void ProblemMatrix<T>::read(const std::vector<Index>& columns
             read_rows(own_ ? *own_ : gram_.all(), samples, r.first + r.shift, r.last + r.shift, to);
     }
     computed_ += computed;
+}
+
+template <class T> void ProblemMatrix<T>::copy_held(const T* row, T* out) const {
+    if (own_)
+        for (std::size_t c = 0; c < samples_.size(); ++c) out[c] = row[samples_[c]];
+    else
+        for (const Range& r : ranges_) std::copy(row + r.first + r.shift, row + r.last + r.shift, out + r.first);
 }
 
 // The rows are added in the order in which they moved, whether they are kept or computed, and batches begin at

@@ -69,6 +69,8 @@ template <class T> class ProblemMatrix {
     void add(const Pairs<T>& pairs, const Range& piece, const Batch& batch, const Index* moved,
              const std::uint8_t* there, const double* delta, double* f);
 
+    // The entries of these columns, of a row where it stands.
+    void copy_held(const T* row, T* out) const;
     // A row in memory, if it is there: entries are by column, or by sample if the matrix is held.
     const T* known(Index column) const {
         return held_ ? gram_.row(samples_[std::size_t(column)]) : kept_->find(column);

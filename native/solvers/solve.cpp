@@ -29,10 +29,10 @@ bool single_may_do(const Problem& problem, Index samples, double error, double t
 // Of tol: what is added to the violation as it is, and what the solver may make room for.
 constexpr double kNegligible = 0.05, kRoom = 0.6;
 
-// Of the objectives: where rounding may have moved them by more, they are computed anew. At the optimum both move by
-// the same a'Ea / 2, E being the errors of the matrix. This part of their bound times a'a is about five standard
-// deviations of that where they are independent, and twice the most that was seen.
-constexpr double kClose = 1e-6, kDoubt = 0.03;
+// What rounding may have done to the objectives: at the optimum both move by the same a'Ea / 2, E being the errors of
+// the matrix. This part of their bound times a'a is about five standard deviations of that where they are independent,
+// and twice the most that was seen.
+constexpr double kDoubt = 0.03;
 
 // At least this of k(x, x), which bounds the entries: where the bound on the errors is as small as they are, as in
 // sums with a large constant, its part is too little. A tenth more than the most that was seen.
@@ -86,6 +86,7 @@ struct Doubt {
     Doubt(const Gram<double>& exact, const ProblemRun& run, double error) {
         double energy = 0;
         for (Index p = 0; p < run.problem.count; ++p) {
+            if (run.a[p] == 0) continue;
             const double rounded = error > 0 ? kRounded * std::abs(exact.diagonal(run.problem.sample_of(p))) : 0;
             violation += 2 * error * std::abs(run.a[p]);
             objectives += std::max(kDoubt * error, rounded) * run.a[p] * run.a[p];
@@ -104,19 +105,30 @@ Certificate certify(const ProblemRun& run, const Doubt& doubt) {
     return result;
 }
 
+// What an entry of the matrix in single precision may be off by, as far as f is concerned: where f was given, a part of
+// it may have been found in double precision, so that the errors of the coefficients then and of those now add up.
+double error_of(const Matrices& matrices, const ProblemRun& run) {
+    return (run.mixed ? 2 : 1) * matrices.single->error();
+}
+
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(const Gram<double>& exact, ExactProducts& products, double error, ProblemRun& run, double tol) {
-    Doubt doubt(exact, run, error);
+bool judge(const Matrices& matrices, ExactProducts& products, ProblemRun& run, const Settings& settings) {
+    const double tol = settings.tol, error = error_of(matrices, run);
+    const bool held = matrices.single->row(0); // then room was made for the error where that was possible
+    Doubt doubt(*matrices.exact, run, error);
+    run.plain = true;
     // The objectives first: what they need is computed at half the price.
-    if (doubt.objectives > kClose * std::abs(dual(run.problem, run.a, run.f))) {
+    if (doubt.objectives > settings.close * std::abs(dual(run.problem, run.a, run.f))) {
         products.support();
         doubt.objectives = 0;
+        run.plain = false;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
-    if (doubt.violation > kNegligible * tol && !(run.solved.violation + doubt.violation <= tol)) {
+    if (doubt.violation > kNegligible * tol && !(held && run.solved.violation + doubt.violation <= tol)) {
         products.violators(error);
         doubt.violation = 0;
+        run.plain = false;
     }
     run.certificate = certify(run, doubt);
     run.finished = run.certificate.violation <= tol || run.solved.status == Status::step_limit ||
@@ -167,9 +179,10 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
     const Problem& problem = run.problem;
     Settings rest = settings;
     if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
+        const double error = error_of(matrices, run);
         solve_in(*matrices.single, memory, run, settings, number);
         // What rounding may have done to the violation is made room for where steps are cheap.
-        if (const Doubt doubt(*matrices.exact, run, matrices.single->error());
+        if (const Doubt doubt(*matrices.exact, run, error);
             matrices.single->row(0) && run.solved.status == Status::converged &&
             run.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
             Settings finer = settings;
@@ -178,8 +191,9 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
             solve_in(*matrices.single, memory, run, finer, number);
         }
         ExactProducts products(*matrices.exact, problem, run.a, run.f);
-        if (judge(*matrices.exact, products, matrices.single->error(), run, settings.tol)) return;
+        if (judge(matrices, products, run, settings)) return;
         products.all();
+        run.plain = false;
     } else {
         run.begun = false; // f may be known, but not to these digits
     }
@@ -196,6 +210,7 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, 
                Index number) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     run.begun = run.known;
+    run.finished = run.plain = false;
     run.solved = {};
     run.certificate = {infinity, -infinity, infinity, {}};
     try {
@@ -204,11 +219,23 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, 
     } catch (...) {
         memory.computed += run.solved.computed;
         if (run.begun) {
-            const double error = run.bits == 32 ? matrices.single->error() : 0.0;
+            const double error = run.bits == 32 ? error_of(matrices, run) : 0.0;
             run.certificate = certify(run, Doubt(*matrices.exact, run, error));
             if (run.bits == 64) doubt_rounding(*matrices.exact, run, settings.tol);
         }
         throw;
+    }
+}
+
+void begin_feasibly(ProblemRun& run) { run.known = !make_feasible(run.problem, run.total, run.a) && run.known; }
+
+// All problems that a run becomes.
+void solve_all(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, const Settings& settings,
+               Index number) {
+    for (;;) {
+        solve_one(matrices, memory, run, settings, number);
+        if (!run.next || !run.next(run)) return;
+        begin_feasibly(run);
     }
 }
 
@@ -263,7 +290,7 @@ void solve(const Matrices& matrices, std::vector<ProblemRun>& runs, const Settin
     settings.progress = one_at_a_time(wanted.progress);
     double work = 0;
     for (ProblemRun& run : runs) {
-        run.known = !make_feasible(run.problem, run.total, run.a) && run.known;
+        begin_feasibly(run);
         work += double(run.problem.count) * double(run.problem.count);
     }
     // To wake another thread takes longer than to solve what is tiny in all.
@@ -280,7 +307,7 @@ void solve(const Matrices& matrices, std::vector<ProblemRun>& runs, const Settin
     own.lasting = matrices.memory.lasting; // the steps are those of a matrix that nobody else uses
     const MatrixMemory::Use use(matrices.memory);
     MatrixMemory& memory = use ? matrices.memory : own;
-    for (std::size_t i : alone) solve_one(matrices, memory, runs[i], settings, Index(i));
+    for (std::size_t i : alone) solve_all(matrices, memory, runs[i], settings, Index(i));
     std::stable_sort(together.begin(), together.end(),
                      [&](std::size_t i, std::size_t j) { return runs[i].problem.count > runs[j].problem.count; });
     if (together.empty()) return;
@@ -291,7 +318,7 @@ void solve(const Matrices& matrices, std::vector<ProblemRun>& runs, const Settin
         long(together.size()),
         [&](long k) {
             const std::size_t i = together[std::size_t(k)];
-            solve_one(matrices, memory, runs[i], shares.own, Index(i));
+            solve_all(matrices, memory, runs[i], shares.own, Index(i));
         },
         shares.threads);
 }

@@ -6,6 +6,7 @@
 #include "solvers/certificate.hpp"
 #include "solvers/decomposition.hpp"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -19,9 +20,13 @@ struct ProblemRun {
     bool finished = false; // false if an interruption came first; a and f belong together even then, once begun
     bool begun = false;
     bool known = false; // whether f is K a already, to the last bits of the matrix: then it is not computed
+    bool mixed = false; // whether a part of an f that is known may be from the matrix in double precision
+    bool plain = false; // whether all of f is K a in single precision, none of it made exact
     Solved solved;
     Certificate certificate;
     int bits = 64; // the precision in which it ended
+    // Told that it is solved; makes another problem of it, if there is one, and says so.
+    std::function<bool(ProblemRun&)> next = nullptr;
 };
 
 // Rows computed for one solve are kept by the matrix for the next. Throws Interrupted if asked to stop.

@@ -243,6 +243,8 @@ class Matrices:
     def computed(self) -> int: ...
     @property
     def kept_bytes(self) -> int | None: ...
+    def hold(self) -> None: ...
+    def held_rows(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), writable=False)] | None: ...
     @property
     def error(self) -> float: ...
     def dense(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]: ...
@@ -418,6 +420,7 @@ class ProblemRun:
         group: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
         a: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        known: bool = False,
     ) -> None: ...
     def certify(self) -> None: ...
     @property
@@ -445,6 +448,26 @@ def solve(
     budget: int,
     shrinking: bool,
     progress: Callable[[Progress], bool] | None,
+) -> None: ...
+
+def solve_chains(
+    matrices: Matrices,
+    q: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    lower: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    upper: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    l1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sample: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    prices: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    tol: float,
+    close: float,
+    max_steps: int,
+    budget: int,
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    facts: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    stop: Callable[[], bool] | None,
 ) -> None: ...
 @overload
 def solve_linear_dense(
@@ -648,6 +671,14 @@ class AdditiveFunction:
     ) -> None: ...
     @property
     def bytes(self) -> int: ...
+
+def most_votes(
+    sums: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None, None, None), order="C", device="cpu", writable=False)
+    ],
+    biases: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device="cpu")],
+) -> None: ...
 
 class Strings:
     def __init__(

@@ -156,10 +156,13 @@ class SVC(SupportClassifier):
         self.warm_start = warm_start
         self.solver = solver
 
-    def _costs(self, training: Training) -> Vector:
+    def _weights(self, training: Training) -> Vector:
+        """What an error of each sample costs where C is 1."""
         weight = training.weight
-        if self.class_weight is not None:
-            weight = weight * training.class_weight[training.target]
+        return weight if self.class_weight is None else weight * training.class_weight[training.target]
+
+    def _costs(self, training: Training) -> Vector:
+        weight = self._weights(training)
         return np.where(weight > 0, np.inf, 0.0) if np.isinf(self.C) else priced(self.C, weight)
 
     def _problem(self, sign: Vector, cost: Vector, sample: Positions | None) -> Problem:

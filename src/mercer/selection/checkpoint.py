@@ -89,7 +89,7 @@ class Checkpoint:
                 ) from None
             if number == 1 and entry["search"] != self.search:
                 raise CheckpointError(
-                    f"{self.path} is of another search, of other samples, splits, parameters or scores; give another file"
+                    f"{self.path} is of another search: other samples, splits, parameters or scores; give another file"
                 )
         if data and not whole and not b"0123456789abcdef".__contains__(data[0]):
             raise CheckpointError(f"{self.path} is no file of a search; give another name")
@@ -128,7 +128,7 @@ class Checkpoint:
 def written(outcome: Outcome) -> dict[str, Any]:
     """An outcome in JSON, which writes numbers so that they are read back to the last bit."""
     found = outcome.certificate
-    several = isinstance(found, tuple)
+    several = isinstance(found, Sequence)
     certificates = None if found is None else [asdict(one) for one in (found if several else (found,))]
     entry = asdict(outcome) | {"certificate": certificates, "several": several}
     plain: dict[str, Any] = json.loads(json.dumps(entry, default=number))
@@ -153,5 +153,6 @@ def outcome_of(entry: dict[str, Any]) -> Outcome:
 def certificate_of(entry: dict[str, Any]) -> Certificate:
     witness = entry.get("witness")
     if witness is not None:
-        entry = entry | {"witness": Witness(**{k: tuple(v) if isinstance(v, list) else v for k, v in witness.items()})}
+        fields: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in witness.items()}
+        entry = entry | {"witness": Witness(**fields)}
     return Certificate(**entry)

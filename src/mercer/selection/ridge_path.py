@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer import costs
@@ -265,7 +266,8 @@ class OutsideBlock:
         self.vectors = system.vectors[places]
         inverse = 1 / (system.values + alpha)
         scaled = self.vectors * np.sqrt(inverse)
-        G = scaled @ scaled.T
+        # NumPy's and SciPy's BLAS have threads of their own, which get in each other's way where calls take turns.
+        G = dsyrk(1.0, scaled.T, trans=1, lower=1)
         if system.posed.bias:
             self.column = self.vectors @ (inverse[:, None] * system.ones)  # G 1 at these samples
             self.total = float(np.sum(inverse[:, None] * system.ones**2))  # 1'G 1 of all

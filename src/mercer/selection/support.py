@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from mercer.machines.training import Posed, Training, certificate_of
 from mercer.problem import Problem, Vector, unchecked
 from mercer.samples import Samples
 from mercer.samples.base import Array
+from mercer.selection import one_vs_one
 from mercer.selection.cells import ALONG
 from mercer.selection.held_out import Known
 from mercer.selection.views import Rows
@@ -49,7 +51,7 @@ def answers_of(machine: Any, facts: Any, values: Array) -> dict[str, Callable[[]
     """What a machine says, given the values of its functions."""
     if isinstance(machine, SupportClassifier):
         return {
-            "predict": lambda: named(machine, facts, values),
+            "predict": lambda: one_vs_one.named(machine, facts, values),
             "decision_function": lambda: machine._decided(facts, values),
         }
     if isinstance(machine, OneClassSVM):
@@ -59,13 +61,6 @@ def answers_of(machine: Any, facts: Any, values: Array) -> dict[str, Callable[[]
             "score_samples": lambda: values + facts.offset,
         }
     return {"predict": lambda: values}
-
-
-def named(machine: SupportClassifier, facts: Any, values: Array) -> Array:
-    """What ``predict`` says, or refuses."""
-    if machine.break_ties and machine.decision_function_shape == "ovo":
-        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-    return machine._labels(facts, values)
 
 
 @dataclass(eq=False)
@@ -95,9 +90,10 @@ class Answered:
 
     def fitted(self) -> Any:
         """The machine with a Fit of its own."""
+        machine = copy(self.machine)  # other splits have it, too
         posed = Posed(self.training, None, self.problems, None)  # type: ignore[arg-type]
-        self.machine._fit = self.machine._keep(posed, self.solutions)
-        return self.machine
+        machine._fit = machine._keep(posed, self.solutions)
+        return machine
 
 
 def solve_chain(
@@ -108,13 +104,16 @@ def solve_chain(
     *,
     train_values: bool = False,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[Answered | Exception]:
+) -> Iterator[Answered | one_vs_one.AnsweredByPairs | Exception]:
     """What comes of each machine in turn, fitted to the rows of a split; ``samples`` are all rows.
 
     A machine that cannot be fitted gives its exception, and the others go on without it. Ends early once ``stopped``.
     """
     train = given.train
     asked = np.concatenate([given.test, train]) if train_values else given.test
+    if (shared := one_vs_one_of(machines, given, gram_of)) is not None:
+        yield from one_vs_one.solve_chain(machines, *shared, asked, stopped)
+        return
     training: Training | None = None
     last: list[tuple[Vector, Vector]] | None = None
     price = 0.0
@@ -146,11 +145,32 @@ def solve_chain(
                 raise ValueError(NOT_FINITE)
             machine._warn(training, solutions)
             facts = SimpleNamespace(**combined.facts)
-            values = values_at(machine, training, gram, rows, asked, found, combined)
+            whole = all(map(spread.whole, problems))
+            values = values_at(machine, training, gram, rows, asked, found, combined, whole)
             yield Answered(machine, training, problems, solutions, facts, values, time.perf_counter() - begun)
         except Exception as error:
             last = None
             yield error
+
+
+def one_vs_one_of(
+    machines: Sequence[Any], given: Rows, gram_of: Callable[[Kernel], Gram]
+) -> tuple[Training, Gram, Positions] | None:
+    """What all machines of a chain share, if their problems are of pairs of classes and all can be posed at once."""
+    if type(machines[0]) is not SVC:
+        return None
+    try:
+        for machine in machines:
+            machine._validate_params()
+        training = machines[0]._training(given.X_train, given.y_train, given.weight)
+        if not machines[0]._by_pairs(training.classes):
+            return None
+        for machine in machines:
+            machine._costs(training)
+        gram = gram_of(training.kernel)
+    except Exception:  # each machine says by itself what it refuses
+        return None
+    return (training, gram, given.train[training.place]) if one_vs_one.takes(machines, training, gram) else None
 
 
 @dataclass(eq=False)
@@ -188,6 +208,7 @@ class Spread:
         """The solution of the problem as it was posed."""
         if not self.whole(problem):
             return solution
+        assert solution.f is not None
         return replace(solution, coefficients=solution.coefficients[self.rows], f=solution.f[self.rows])
 
 
@@ -198,6 +219,8 @@ def started(problem: Problem, a: Vector, f: Vector, along: str, ratio: float) ->
     """
     if along != "C" or not np.isfinite(ratio):
         return a
+    if problem.group is not None:  # what the groups sum to grows with the price
+        return ratio * a, ratio * f
     energy = float(a @ f)
     if not energy > 0:
         return a, f
@@ -214,19 +237,24 @@ def values_at(
     asked: Positions,
     found: Sequence[Solution],
     combined: Any,
+    whole: bool,
 ) -> Array:
-    """The values of all functions of a machine at these rows, as ``_values`` of the machine would have them."""
+    """The values of all functions of a machine at these rows, as ``_values`` of the machine would have them.
+
+    ``whole`` says that the problems are of all rows, one coefficient for each, so that f is known there.
+    """
     bias = combined.bias
     one = len(bias) == 1
-    if len(found[0].f) == len(gram) and all(len(solution.f) == len(gram) for solution in found):
+    if whole:
         margins = [machine._margin(s)[0] if isinstance(machine, SupportClassifier) else 1.0 for s in found]
-        values = np.stack([s.f[asked] / m for s, m in zip(found, margins, strict=True)], axis=1) + bias
+        f = [np.asarray(s.f)[asked] / m for s, m in zip(found, margins, strict=True)]
+        values = np.stack(f, axis=1) + bias
         sizes = np.array([np.abs(s.coefficients).sum() / abs(m) for s, m in zip(found, margins, strict=True)])
         if isinstance(machine, SupportClassifier):
             settle(values, gram, rows, asked, combined.coefficients, bias, sizes)
     else:
         values = products(machine, training, gram, rows, asked, combined.coefficients, bias)
-    return values[:, 0] if one else values
+    return np.asarray(values[:, 0] if one else values)
 
 
 def settle(

@@ -30,11 +30,11 @@ from mercer.selection.cells import Cell, Chain
 from mercer.selection.checkpoint import Checkpoint
 from mercer.selection.cuts import Cuts
 from mercer.selection.grid import default_grid
-from mercer.selection.held_out import Known, plain_score, takes_answers
+from mercer.selection.held_out import Forgotten, Known, plain_score, takes_answers
 from mercer.selection.matrices import budget_of
 from mercer.selection.plan import Plan
 from mercer.selection.results import Finished, Outcome, Results, by_name
-from mercer.selection.shareable import last_step
+from mercer.selection.shareable import any_shareable, last_step
 from mercer.selection.trial import Trial
 from mercer.selection.views import Given, Rows, View
 from mercer.threads import blas_of_one_thread, limited
@@ -58,7 +58,7 @@ class Trials:
     >>> trial = trials.evaluate({"C": 10.0})
     >>> trial.scores["score"].round(2), trial.certificates[0][0].converged
     (array([...]), True)
-    >>> float((trials.predictions({"C": 10.0}) == y).mean()) == float(trial.scores["score"].mean())
+    >>> bool(np.isclose((trials.predictions({"C": 10.0}) == y).mean(), trial.scores["score"].mean()))
     True
     """
 
@@ -133,7 +133,11 @@ class Trials:
 
     def _sorted(self, cells: Sequence[Mapping[str, Any]]) -> tuple[list[Chain], list[Chain], list[int]]:
         """Chains of cells, those of machines that solve all splits at once, and the numbers of cells that go alone."""
-        posed, along, alone = [], [], []
+        posed: list[Cell] = []
+        along: list[Cell] = []
+        alone: list[int] = []
+        if not any_shareable(self.machine, {name: [v] for cell in cells for name, v in cell.items()}):
+            return [], [], list(range(len(cells)))
         for number, params in enumerate(cells):
             try:
                 cell = Cell.of(number, params, self.machine)
@@ -185,7 +189,11 @@ class Trials:
         if method != "predict" and len({str(getattr(part, "classes_", None)) for part in parts}) > 1:
             machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
-        values = np.concatenate([np.asarray(part.answer(method)) for part in parts])
+        try:
+            values = np.concatenate([np.asarray(part.answer(method)) for part in parts])
+        except Forgotten:
+            machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
+            return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
         return values[np.argsort(held_out, kind="stable")]
 
     def ask(self) -> dict[str, Any] | None:
@@ -418,29 +426,33 @@ def run(work: list[Any], solve: Callable[..., None], threads: int, stop: threadi
     left, lock = iter(work), threading.Lock()
     failed: list[BaseException] = []
 
-    def go_on() -> None:
-        while not stop.is_set():
-            with lock:
-                one = next(left, None)
-            if one is None:
-                return
-            try:
+    def go_on(ended: threading.Event) -> None:
+        try:
+            while not stop.is_set():
+                with lock:
+                    one = next(left, None)
+                if one is None:
+                    return
                 solve(*one)
-            except BaseException as error:
-                failed.append(error)
-                stop.set()
-
-    workers = [threading.Thread(target=go_on, daemon=True) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
-    try:
-        for worker in workers:
-            while worker.is_alive():
-                worker.join(0.05)
-    finally:
-        if any(worker.is_alive() for worker in workers):  # an exception came while waiting
+        except BaseException as error:
+            failed.append(error)
             stop.set()
-            for worker in workers:
-                worker.join()
+        finally:
+            ended.set()
+
+    # Threads are not joined: one whose join is interrupted counts as ended, whether it has or not.
+    ends = [threading.Event() for _ in range(threads)]
+    for ended in ends:
+        threading.Thread(target=go_on, args=(ended,), daemon=True).start()
+    try:
+        for ended in ends:
+            while not ended.wait(0.05):
+                pass
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        for ended in ends:
+            ended.wait()
     if failed:
         raise failed[0]

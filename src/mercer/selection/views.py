@@ -6,16 +6,18 @@ The rows that are held out are among them, so that one matrix serves all splits.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from mercer.machines import SVC
 from mercer.selection.cells import Cell
 from mercer.selection.matrices import Layout, Shared
 
@@ -72,6 +74,34 @@ class View:
             self.y = None if own.y_train is None else together(np.asarray(own.y_train), np.asarray(own.y_test))
             self.size = len(own.train) + len(own.test)
             self.weight = None if own.weight is None else together(np.asarray(own.weight), np.ones(len(own.test)))
+        self._place, order = None, self._arranged(split)
+        if order is not None:
+            self.X, self.y = _safe_indexing(self.X, order), _safe_indexing(self.y, order)
+            self.weight = None if self.weight is None else np.asarray(self.weight)[order]
+            self._place = np.argsort(order)
+            self._rows = {number: self._placed(rows) for number, rows in self._rows.items()}
+
+    def _arranged(self, split: int | None) -> Positions | None:
+        """An order in which rows of one class lie side by side, and of these those that are held out together.
+
+        What pairs of classes read of a row of the matrix lies in few pieces then. None if there are no pairs.
+        """
+        machine = self.cell.machine
+        if type(machine) is not SVC or machine.kernel == "precomputed" or np.ndim(self.y) != 1:
+            return None
+        classes, codes = np.unique(np.asarray(self.y), return_inverse=True)
+        if len(classes) < 3:
+            return None
+        held = np.full(self.size, len(self.given.splits))
+        for number, (_, test) in enumerate(self.given.splits):
+            held[self._rows[split].test if split is not None else test] = number
+        return np.lexsort((held, codes))
+
+    def _placed(self, rows: Rows) -> Rows:
+        """The same, with positions in this view."""
+        if self._place is None:
+            return rows
+        return replace(rows, train=self._place[rows.train], test=self._place[rows.test])
 
     def _transformed(self, split: int) -> Rows:
         given, cell, (train, test) = self.given, self.cell, self.given.splits[split]
@@ -91,7 +121,8 @@ class View:
                 X_train, y_train = _safe_split(machine, given.X, given.y, train)
                 X_test, y_test = _safe_split(machine, given.X, given.y, test, train)
                 weight = given.weight(self.cell.prefix, train)
-                self._rows[split] = Rows(train, test, X_train, y_train, X_test, y_test, weight, test, train)
+                rows = Rows(train, test, X_train, y_train, X_test, y_test, weight, test, train)
+                self._rows[split] = self._placed(rows)
             return self._rows[split]
 
     def samples(self, machine: Any) -> Any:

@@ -203,7 +203,8 @@ class CoreProblem:
         named = (problem.q, problem.lower, problem.upper, problem.l1, problem.ridge)
         q, lower, upper, l1, ridge = (np.ascontiguousarray(v, dtype=np.float64) for v in named)
         total = np.array([] if problem.total is None else problem.total, dtype=np.float64, ndmin=1)
-        self.native = _native.ProblemRun(q, lower, upper, l1, ridge, total, sample, group, self.a, self.f, f is not None)
+        known = f is not None
+        self.native = _native.ProblemRun(q, lower, upper, l1, ridge, total, sample, group, self.a, self.f, known)
 
     def solution(self, iterations: int, tol: float) -> Solution:
         """What the core has certified."""
