@@ -112,7 +112,8 @@ class Axis:
             texts = [f"{v:g}" if isinstance(v, float) else shorten(str(v), 24, placeholder="...") for v in self.values]
             getattr(ax, f"set_{which}ticks")(self.places, texts)
             if which == "x" and sum(map(len, texts)) > 40:
-                ax.tick_params(axis="x", labelrotation=30)
+                for label in ax.get_xticklabels():
+                    label.set(rotation=30, ha="right", rotation_mode="anchor")
         ax.set(**{f"{which}label": self.name})
 
 
