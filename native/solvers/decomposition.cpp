@@ -136,7 +136,7 @@ template <class T> class Decomposition {
         const bool copied = gram_.row(0) != nullptr;
         if (policy_.whole() && matrix_.size() == problem_.count)
             block_.fetch_with(
-                [&](const std::vector<Index>& which, const std::vector<T*>& rows) {
+                [this, copied](const std::vector<Index>& which, const std::vector<T*>& rows) {
                     // Once many rows have been wanted, the rest come too, by all threads; but not where each has its
                     // own problem to solve, or rows are only copied.
                     const bool all = !settings_.together && !copied && kMany * block_.fetched() > problem_.count;

@@ -40,7 +40,7 @@ void rows_stand_where_they_are_said_to() {
             CHECK(held->row(i) == held->row(0) + i * stride);
             for (Index j = 0; j < rows; ++j) {
                 CHECK(held->row(i)[j] == held->row(j)[i]);
-                CHECK(std::abs(double(held->row(i)[j]) - all[std::size_t(i * rows + j)]) <= held->error());
+                CHECK(std::abs(double(held->row(i)[j]) - all[std::size_t(i * rows + j)]) <= held->errors().largest());
             }
             for (Index j = rows; j < stride; ++j) CHECK(held->row(i)[j] == 0);
         }
