@@ -244,6 +244,13 @@ class TestCuts:
         raced = Trials(SVC(), X, FOUR, cv=5, cut="race").evaluate_all(cells)
         assert {trial.evidence for trial in raced} == {"exact", "raced"}
 
+    def test_what_is_scaled_split_by_split_is_cut_alike(self):
+        scaled = make_pipeline(StandardScaler(), SVC())
+        grid = {"svc__C": [0.1, 1.0], "svc__gamma": [0.1, 1e4, 2e4, 5e4]}
+        whole, cut = (GridSearchCV(scaled, grid, cv=5, refit=False, cut=how).fit(X, FOUR) for how in (None, "safe"))
+        assert (cut.best_params_, cut.best_score_) == (whole.best_params_, whole.best_score_)
+        assert "bounded" in cut.cv_results_["evidence"]
+
     def test_what_has_no_best_score_is_not_cut(self):
         trials = Trials(SVC(), X, TWO, cv=3, cut="safe", scoring=lambda machine, X, y: 1.0).evaluate_all(PRICES)
         assert {trial.evidence for trial in trials} == {"exact"}

@@ -219,14 +219,14 @@ class Trials:
 
     def _chains(self, chains: list[Chain], results: Results) -> list[int]:
         """Solves the chains; the numbers of cells that have to go alone after all."""
-        before = {id(chain): chain.cells[0].before_key() for chain in chains}
-        place = {key: i for i, key in enumerate(dict.fromkeys(before.values()))}
+        before = [chain.cells[0].before_key() for chain in chains]
+        place = {key: i for i, key in enumerate(dict.fromkeys(before))}
         refused: set[int] = set()
-        kernels = max(list(before.values()).count(key) for key in place)
+        kernels = max(before.count(key) for key in place)
 
         def solve(work: list[tuple[Chain, int]]) -> None:
             # Rows that were transformed for a split live only as long as its cells are solved.
-            transformed = lambda pair: (place[before[id(pair[0])]], pair[1])  # noqa: E731
+            transformed = lambda pair: (place[pair[0].cells[0].before_key()], pair[1])  # noqa: E731
             work = sorted(work, key=transformed) if None not in place or len(place) > 1 else work
             threads = min(self._threads(), len(work))
 
