@@ -20,8 +20,8 @@ namespace mercer {
 // for.
 inline constexpr Index kSmall = 1024;
 
-// Where all rows stand in memory, a working set of all coefficients needs no copy of them. A problem of up to this number
-// begins with that.
+// Where all rows stand in memory, a working set of all coefficients needs no copy of them. A problem of up to this
+// number begins with that.
 inline constexpr Index kWholeHeld = 16384;
 
 // Once one in this many rows of a block was wanted, all the others are computed, too.

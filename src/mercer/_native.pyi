@@ -449,7 +449,6 @@ def solve(
     shrinking: bool,
     progress: Callable[[Progress], bool] | None,
 ) -> None: ...
-
 def solve_chains(
     matrices: Matrices,
     q: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
