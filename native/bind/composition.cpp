@@ -28,6 +28,7 @@ using mercer::python::Positions;
 namespace {
 
 using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Levels = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using InstructionTuple = std::tuple<mercer::Action, Index, double, std::vector<mercer::python::StepTuple>>;
 // Pairs, or matrices.
 using Parts = nb::typed<nb::list, nb::object>;
@@ -93,8 +94,10 @@ template <class T, class S> void bind_given(nb::module_& m, const char* name) {
         "matrix"_a.noconvert(), "columns"_a);
 }
 
-// With `exact` the parts are for single precision alone, and that is the matrix in double precision.
-BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& program, Index size, double error,
+// In single precision, too, if there are bounds on its errors. With `exact` the parts are for single precision alone,
+// and that is the matrix in double precision.
+BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& program, Index size,
+                                const std::optional<mercer::EntryErrors>& errors,
                                 std::optional<const BoundMatrices*> given) {
     auto held = std::make_unique<BoundMatrices>();
     held->same_bits = !given;
@@ -106,8 +109,8 @@ BoundMatrices* compose_matrices(const Parts& parts, const mercer::Program& progr
         if (matrices.single) single.push_back(matrices.single.get());
         exact.push_back(matrices.exact.get());
     }
-    if (std::isfinite(error) && single.size() == exact.size())
-        held->matrices.single = mercer::composed_gram<float>(std::move(single), program, size, error);
+    if (errors && single.size() == exact.size())
+        held->matrices.single = mercer::composed_gram<float>(std::move(single), program, size, *errors);
     if (given)
         held->matrices.exact = mercer::composed_gram<double>({(*given)->matrices.exact.get()},
                                                              mercer::Program{{{mercer::Action::part}}, {}}, size, 0.0);
@@ -150,21 +153,41 @@ void bind_composition(nb::module_& m) {
         .def_prop_ro("error", [](const mercer::Bound& bound) {
             return mercer::error_of({{{mercer::Action::part}}, {}}, {bound});
         });
-    // Of a formula's entries in float32: its reduction is of this size at most, and distances have moved by so much.
+    // Of a formula's entries in float32: its reduction is of such a size at most, and distances have moved by so much.
     m.def(
-        "bound_of",
-        [](const mercer::Formula& formula, double size, double moved) {
-            return mercer::bound_of({formula, size, moved});
+        "bounds_of",
+        [](const mercer::Formula& formula, const Values& size, const Values& moved) {
+            if (size.shape(0) != moved.shape(0)) throw std::invalid_argument("a size for each move");
+            std::vector<mercer::Bound> result;
+            for (std::size_t k = 0; k < size.shape(0); ++k)
+                result.push_back(mercer::bound_of({formula, size.data()[k], moved.data()[k]}));
+            return result;
         },
         "formula"_a, "size"_a, "moved"_a);
-    m.def("error_of", &mercer::error_of, "program"_a, "bounds"_a);
+    // What entries may be off by, for the levels of their two samples.
+    nb::class_<mercer::EntryErrors>(m, "EntryErrors")
+        .def_prop_ro("largest", &mercer::EntryErrors::largest)
+        .def(
+            "between",
+            [](const mercer::EntryErrors& errors, Index i, Index j) {
+                return errors.between(errors.level(i), errors.level(j));
+            },
+            "i"_a, "j"_a);
+    // Of the entries that a program makes of parts, which have a bound for any two levels.
+    m.def(
+        "errors_of",
+        [](const mercer::Program& program, const std::vector<std::vector<mercer::Bound>>& bounds, const Levels& level,
+           int levels) {
+            return mercer::errors_of(program, bounds, {level.data(), level.data() + level.shape(0)}, levels);
+        },
+        "program"_a, "bounds"_a, "level"_a, "levels"_a);
     bind_pairs<float>(m, "compose_f32", "function_pairs_f32");
     bind_pairs<double>(m, "compose_f64", "function_pairs_f64");
     bind_given<float, float>(m, "given_pairs_f32");
     bind_given<float, double>(m, "given_pairs_f32");
     bind_given<double, float>(m, "given_pairs_f64");
     bind_given<double, double>(m, "given_pairs_f64");
-    m.def("compose_matrices", &compose_matrices, "parts"_a, "program"_a, "size"_a, "error"_a,
+    m.def("compose_matrices", &compose_matrices, "parts"_a, "program"_a, "size"_a, "errors"_a.none(),
           "exact"_a.none() = nb::none());
     m.def(
         "pairs_matrices",

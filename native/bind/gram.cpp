@@ -61,7 +61,7 @@ class PythonGram final : public mercer::Gram<double> {
     std::size_t bytes() const override { return 0; }
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return mercer::costs::kPython; }
-    double error() const override { return 0; }
+    const mercer::EntryErrors& errors() const override { return errors_; }
     // Shows the garbage collector what is held: a user's function may hold the Gram matrix that holds this.
     int traverse(visitproc visit, void* arg) const {
         Py_VISIT(gram_.ptr());
@@ -71,6 +71,7 @@ class PythonGram final : public mercer::Gram<double> {
   private:
     nb::object gram_;
     Values diagonal_;
+    mercer::EntryErrors errors_;
     mutable std::unique_ptr<mercer::Pairs<double>> all_;
 };
 
@@ -118,7 +119,8 @@ template <class S> void bind_matrices(nb::module_& m) {
     m.def(
         "formula_matrices",
         [](const mercer::python::Vectors<S>& rows, const mercer::Formula& formula, std::optional<Values> shift,
-           std::optional<Values> scale, double error, double lost, std::size_t budget, std::optional<Positions> order) {
+           std::optional<Values> scale, const std::optional<mercer::EntryErrors>& errors, double lost,
+           std::size_t budget, std::optional<Positions> order) {
             mercer::Frame frame{shift ? shift->data() : nullptr, scale ? scale->data() : nullptr};
             auto held = std::make_unique<BoundMatrices>();
             held->owner = nb::make_tuple(rows.owner, order);
@@ -129,15 +131,16 @@ template <class S> void bind_matrices(nb::module_& m) {
             mercer::Frame exact = frame;
             if (formula.reduction != mercer::Reduction::squared_distance)
                 exact.shift = nullptr; // nothing is lost without
-            if (std::isfinite(error)) {
+            if (errors) {
                 if (!frame.grid) frame.grid = mercer::useful_grid<float>(source, source, formula, frame);
-                held->matrices.single = mercer::formula_gram<float>(source, formula, frame, error, budget, lost);
+                held->matrices.single = mercer::formula_gram<float>(source, formula, frame, *errors, budget, lost);
                 budget -= std::min(budget, held->matrices.single->bytes());
             }
             held->matrices.exact = mercer::formula_gram<double>(source, formula, exact, 0.0, budget);
             return held.release();
         },
-        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "error"_a, "lost"_a, "budget"_a, "order"_a.none());
+        "rows"_a, "formula"_a, "shift"_a.none(), "scale"_a.none(), "errors"_a.none(), "lost"_a, "budget"_a,
+        "order"_a.none());
     // In single precision, too, if `largest` of the entries, or a bound on them, is finite.
     m.def(
         "stored_matrices",
@@ -192,9 +195,10 @@ void bind_gram(nb::module_& m) {
                      rows, {n, std::size_t(mercer::held_stride(Index(n)))}, self);
              })
         // What a solver would read, written out: in double precision, and in single precision or None.
-        .def_prop_ro(
-            "error",
-            [](const BoundMatrices& held) { return held.matrices.single ? held.matrices.single->error() : 0.0; })
+        .def_prop_ro("errors",
+                     [](const BoundMatrices& held) {
+                         return held.matrices.single ? held.matrices.single->errors() : mercer::EntryErrors();
+                     })
         .def("dense", [](const BoundMatrices& held) { return dense(*held.matrices.exact); })
         .def("dense_single", [](const BoundMatrices& held) -> std::optional<Dense<float>> {
             if (!held.matrices.single) return std::nullopt;

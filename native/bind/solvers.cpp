@@ -148,7 +148,7 @@ void bind_solvers(nb::module_& m) {
                 p.group = group ? group->data() : nullptr;
                 p.groups = int(total.shape(0));
                 for (std::size_t g = 0; g < total.shape(0) && g < 2; ++g) self->run.total[g] = total.data()[g];
-                self->run.a = a.data(), self->run.f = f.data(), self->run.known = known;
+                self->run.a = a.data(), self->run.f = f.data(), self->run.known = self->run.mixed = known;
             },
             "q"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "l1"_a.noconvert(), "ridge"_a.noconvert(),
             "total"_a.noconvert(), "sample"_a.none(), "group"_a.none(), "a"_a.noconvert(), "f"_a.noconvert(),

@@ -11,8 +11,8 @@ namespace {
 
 template <class T> class ComposedGram final : public Gram<T> {
   public:
-    ComposedGram(std::vector<const Gram<T>*> parts, Program program, Index size, double error)
-        : parts_(std::move(parts)), program_(std::move(program)), size_(size), error_(error) {
+    ComposedGram(std::vector<const Gram<T>*> parts, Program program, Index size, EntryErrors errors)
+        : parts_(std::move(parts)), program_(std::move(program)), size_(size), errors_(std::move(errors)) {
         program_.check(Index(parts_.size()), size, size);
         for (const Gram<T>* part : parts_) {
             if (part->size() != size) throw std::invalid_argument("the parts of a matrix must be of the same samples");
@@ -45,13 +45,14 @@ template <class T> class ComposedGram final : public Gram<T> {
     std::size_t bytes() const override { return bytes_; }
     std::size_t bytes_each() const override { return each_; }
     double cost() const override { return cost_; }
-    double error() const override { return error_; }
+    const EntryErrors& errors() const override { return errors_; }
 
   private:
     std::vector<const Gram<T>*> parts_;
     Program program_;
     Index size_;
-    double error_, cost_ = 0;
+    EntryErrors errors_;
+    double cost_ = 0;
     std::size_t bytes_ = 0, each_ = 0;
     mutable std::once_flag once_, diagonal_once_;
     mutable std::vector<T> diagonal_;
@@ -60,11 +61,11 @@ template <class T> class ComposedGram final : public Gram<T> {
 
 } // namespace
 
-template <class T>
-std::unique_ptr<Gram<T>> composed_gram(std::vector<const Gram<T>*> parts, Program program, Index size, double error) {
-    return std::make_unique<ComposedGram<T>>(std::move(parts), std::move(program), size, error);
+template <class T> std::unique_ptr<Gram<T>> composed_gram(std::vector<const Gram<T>*> parts, Program program,
+                                                          Index size, EntryErrors errors) {
+    return std::make_unique<ComposedGram<T>>(std::move(parts), std::move(program), size, std::move(errors));
 }
-template std::unique_ptr<Gram<float>> composed_gram(std::vector<const Gram<float>*>, Program, Index, double);
-template std::unique_ptr<Gram<double>> composed_gram(std::vector<const Gram<double>*>, Program, Index, double);
+template std::unique_ptr<Gram<float>> composed_gram(std::vector<const Gram<float>*>, Program, Index, EntryErrors);
+template std::unique_ptr<Gram<double>> composed_gram(std::vector<const Gram<double>*>, Program, Index, EntryErrors);
 
 } // namespace mercer

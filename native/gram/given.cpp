@@ -72,9 +72,9 @@ template <class T, class S> class GivenGram final : public Gram<T> {
   public:
     GivenGram(const S* data, std::vector<Index> order, Index row_stride, Index column_stride, double largest)
         : data_(data), order_(std::move(order)), row_stride_(row_stride), column_stride_(column_stride),
-          error_(std::is_same_v<S, double> && !std::is_same_v<T, S>
-                     ? double(std::numeric_limits<float>::epsilon()) * largest
-                     : 0.0),
+          errors_(std::is_same_v<S, double> && !std::is_same_v<T, S>
+                      ? double(std::numeric_limits<float>::epsilon()) * largest
+                      : 0.0),
           all_(data, row_stride, column_stride, order_, order_) {}
     Index size() const override { return Index(order_.size()); }
     std::unique_ptr<Pairs<T>> between(const std::vector<Index>& rows,
@@ -89,13 +89,13 @@ template <class T, class S> class GivenGram final : public Gram<T> {
     std::size_t bytes() const override { return 0; }
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return costs::kStored; }
-    double error() const override { return error_; }
+    const EntryErrors& errors() const override { return errors_; }
 
   private:
     const S* data_;
     std::vector<Index> order_;
     Index row_stride_, column_stride_;
-    double error_;
+    EntryErrors errors_;
     GivenPairs<T, S> all_;
 };
 
@@ -153,12 +153,13 @@ template <class T> class PairsGram final : public Gram<T> {
     std::size_t bytes() const override { return 0; }
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return cost_; }
-    double error() const override { return 0; }
+    const EntryErrors& errors() const override { return errors_; }
 
   private:
     std::shared_ptr<const Pairs<T>> pairs_;
     std::vector<Index> order_;
     double cost_;
+    EntryErrors errors_;
     SomePairs<T> all_;
     mutable std::once_flag once_;
     mutable std::vector<T> diagonal_;

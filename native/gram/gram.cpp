@@ -90,14 +90,15 @@ template <class T, class S> class SelectedPairs final : public Pairs<T> {
 
 template <class T, class S> class FormulaGram final : public Gram<T> {
   public:
-    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, double error, std::size_t budget,
-                double lost)
-        : source_(source), formula_(std::move(formula)), error_(error), lost_(lost) {
+    FormulaGram(const Source<S>& source, Formula formula, const Frame& frame, const EntryErrors& errors,
+                std::size_t budget, double lost)
+        : source_(source), formula_(std::move(formula)) {
         if (frame.shift) shift_.assign(frame.shift, frame.shift + source.columns);
         if (frame.scale) scale_.assign(frame.scale, frame.scale + source.columns);
         frame_ = {shift_.empty() ? nullptr : shift_.data(), scale_.empty() ? nullptr : scale_.data(), frame.grid};
         form_ = form_of<T>(formula_.reduction, source.columns, frame_);
         layout_ = best_layout<T>(source_, source_, formula_, frame_);
+        errors_ = errors.scaled(layout_.lists ? share() : 1.0, lost);
         packed_ = packed(true);
         keep_ = packed_ <= budget;
         if (!keep_) made_ = packed(false);
@@ -131,7 +132,7 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
         std::call_once(diagonal_once_, [&] { diagonal_ = diagonal_of(all(), size()); });
         return diagonal_[std::size_t(i)];
     }
-    double error() const override { return (layout_.lists ? share() * error_ : error_) + lost_; }
+    const EntryErrors& errors() const override { return errors_; }
 
   private:
     // Sums over sparse rows run in double precision. What is left of a bound are two roundings of each step, and all of
@@ -165,7 +166,8 @@ template <class T, class S> class FormulaGram final : public Gram<T> {
     Layout layout_;                     // of the whole matrix, for all its parts
     bool keep_ = true;                  // packed columns of the whole, or their lists
     std::size_t packed_ = 0, made_ = 0; // bytes of what is kept, or of what is made when it is wanted
-    double cost_ = 0, error_, lost_;
+    EntryErrors errors_;
+    double cost_ = 0;
     mutable std::once_flag once_, diagonal_once_;
     mutable std::vector<T> diagonal_;
     mutable std::unique_ptr<Pairs<T>> all_;
@@ -193,17 +195,17 @@ template std::vector<float> diagonal_of(const Pairs<float>&, Index);
 template std::vector<double> diagonal_of(const Pairs<double>&, Index);
 
 template <class T, class S> std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula,
-                                                                  const Frame& frame, double error, std::size_t budget,
-                                                                  double lost) {
-    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, error, budget, lost);
+                                                                  const Frame& frame, EntryErrors errors,
+                                                                  std::size_t budget, double lost) {
+    return std::make_unique<FormulaGram<T, S>>(source, std::move(formula), frame, errors, budget, lost);
 }
-template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t,
-                                                   double);
-template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t,
-                                                   double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, double, std::size_t,
-                                                    double);
-template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, double, std::size_t,
-                                                    double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<float>&, Formula, const Frame&, EntryErrors,
+                                                   std::size_t, double);
+template std::unique_ptr<Gram<float>> formula_gram(const Source<double>&, Formula, const Frame&, EntryErrors,
+                                                   std::size_t, double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<float>&, Formula, const Frame&, EntryErrors,
+                                                    std::size_t, double);
+template std::unique_ptr<Gram<double>> formula_gram(const Source<double>&, Formula, const Frame&, EntryErrors,
+                                                    std::size_t, double);
 
 } // namespace mercer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/composition.hpp"
+#include "kernels/entry_errors.hpp"
 #include "kernels/pairs.hpp"
 
 #include <cstddef>
@@ -30,16 +31,16 @@ template <class T> class Gram {
     virtual std::size_t bytes_each() const = 0;
     // Nanoseconds one thread needs per entry, roughly.
     virtual double cost() const = 0;
-    // What k(x_i, x_j) may be off by, as a number, because it is computed in this precision; infinity if unknown.
-    virtual double error() const = 0;
+    // What k(x_i, x_j) may be off by because it is computed in this precision; infinity if unknown.
+    virtual const EntryErrors& errors() const = 0;
 };
 
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of
 // the source must outlive the result. A grid in the frame must hold in the precision of the matrix. Packed samples are
-// kept if they take at most `budget` bytes; else they are packed whenever they are wanted. `error` bounds what the
+// kept if they take at most `budget` bytes; else they are packed whenever they are wanted. `errors` bound what the
 // arithmetic of this precision does to an entry, `lost` what the rounding of the samples does.
 template <class T, class S>
-std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, double error,
+std::unique_ptr<Gram<T>> formula_gram(const Source<S>& source, Formula formula, const Frame& frame, EntryErrors errors,
                                       std::size_t budget = std::numeric_limits<std::size_t>::max(), double lost = 0);
 
 // The entries of a row of a matrix that is held, with the zeros that the passes of the solver read beyond it.
@@ -63,8 +64,8 @@ std::unique_ptr<Gram<T>> pairs_gram(std::shared_ptr<const Pairs<T>> pairs, std::
 
 // What a program makes of matrices of the same samples, which must outlive the result. The program's borders are those
 // of all samples, in their order.
-template <class T>
-std::unique_ptr<Gram<T>> composed_gram(std::vector<const Gram<T>*> parts, Program program, Index size, double error);
+template <class T> std::unique_ptr<Gram<T>> composed_gram(std::vector<const Gram<T>*> parts, Program program,
+                                                          Index size, EntryErrors errors);
 
 // The diagonal, from blocks around it.
 template <class T> std::vector<T> diagonal_of(const Pairs<T>& pairs, Index size);

@@ -50,7 +50,7 @@ class HeldGram final : public Gram<float> {
                     for (Index j = j0; j < std::min(i, j0 + kTile); ++j) data[i * stride_ + j] = data[j * stride_ + i];
         });
         for (Index i = 0; i < size_; ++i) diagonal_.push_back(double(data[i * stride_ + i]));
-        error_ = kRounding * *std::max_element(largest.begin(), largest.end());
+        errors_ = EntryErrors(kRounding * *std::max_element(largest.begin(), largest.end()));
         std::vector<Index> every(static_cast<std::size_t>(size_));
         std::iota(every.begin(), every.end(), Index(0));
         entries_ = given_gram<float>(static_cast<const float*>(data), std::move(every), stride_, 1);
@@ -66,11 +66,11 @@ class HeldGram final : public Gram<float> {
     std::size_t bytes() const override { return std::size_t(size_ * stride_) * sizeof(float); }
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return costs::kStored; }
-    double error() const override { return error_; }
+    const EntryErrors& errors() const override { return errors_; }
 
   private:
     Index size_, stride_;
-    double error_ = 0;
+    EntryErrors errors_;
     Slab memory_;
     std::vector<double> diagonal_;
     std::unique_ptr<Gram<float>> entries_;

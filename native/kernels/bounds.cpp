@@ -170,11 +170,28 @@ Bound known(Bound v) {
     return v;
 }
 
-double largest(const std::vector<double>& values) {
-    double most = 0;
-    for (double v : values) most = std::max(most, std::abs(v));
-    return most;
-}
+// What borders are of the samples of one level and of another.
+struct BorderSizes {
+    std::vector<double> u, v;    // the largest of each level
+    bool held = true;            // whether single precision holds these numbers and their products
+    bool exact_diagonal = false; // of inverse norms
+
+    BorderSizes(const Borders& borders, const std::vector<std::uint8_t>& level, int levels)
+        : u(std::size_t(levels)), v(u.size()), exact_diagonal(!borders.diagonal.empty()) {
+        take(borders.of_x, level, u);
+        take(borders.of_z, level, v);
+    }
+
+  private:
+    void take(const std::vector<double>& values, const std::vector<std::uint8_t>& level, std::vector<double>& most) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const double size = std::abs(values[i]);
+            double& largest = most[level.empty() ? 0 : level[i]];
+            largest = std::max(largest, size);
+            held = held && (size == 0 || (size > 1e-15 && size < 1e15));
+        }
+    }
+};
 
 Bound multiplied(const Bound& a, const Bound& b) {
     Bound result;
@@ -193,30 +210,56 @@ Bound added(const Bound& a, const Bound& b) {
     return result;
 }
 
-Bound with_borders(const Bound& given, Action action, const Borders& borders) {
-    const double u = largest(borders.of_x), v = largest(borders.of_z);
+Bound with_borders(const Bound& given, Action action, const BorderSizes& borders, double u, double v) {
     const Bound inner = plain(given);
     Bound result;
     if (action == Action::multiply_borders) {
-        // Single precision holds these numbers and their products.
-        for (const auto* side : {&borders.of_x, &borders.of_z})
-            for (double x : *side)
-                if (x != 0 && !(std::abs(x) > 1e-15 && std::abs(x) < 1e15)) return result;
+        if (!borders.held) return result;
         result.size = inner.size * u * v, result.error = inner.error * u * v + 3 * kRounding * result.size;
         result.positive = inner.positive;
         // Inverse norms: an error relative to the norms is one of what has norm 1.
-        if (!borders.diagonal.empty() && std::isfinite(inner.normed)) {
+        if (borders.exact_diagonal && std::isfinite(inner.normed)) {
             result.size = 1, result.error = result.normed = inner.normed + 3 * kRounding;
         }
     } else if (action == Action::subtract_borders) {
         result.size = inner.size + u + v;
         result.error = inner.error + kRounding * (inner.size + 2 * (u + v));
-    } else { // the squares of the samples, which squared distances are wrong by a part of, whether repaired or not
+    } else { // the squares of the samples, as they are or around their centre, which squared distances are wrong by a
+             // part of, whether repaired or not
         const double off = shifted(2, std::sqrt(u) + std::sqrt(v), given.moved);
-        result.size = std::max(u, v);
-        result.error = kReduction * (u + v) + 0.5 * off;
+        result.size = std::sqrt(u) * std::sqrt(v);
+        result.error = kReduction * std::max(u + v, 0.5 * given.size) + 0.5 * off;
     }
     return result;
+}
+
+// Of the entries between samples of level a and of level b; part(k) is the bound of part k there.
+template <class Part>
+double error_between(const Program& program, const std::vector<BorderSizes>& borders, const Part& part, int a, int b) {
+    std::vector<Bound> stack;
+    for (const Instruction& instruction : program.instructions) {
+        const auto operand = std::size_t(instruction.operand);
+        switch (instruction.action) {
+        case Action::part: stack.push_back(part(operand)); break;
+        case Action::constant: stack.push_back(affine(unit(0), 0, instruction.value)); break;
+        case Action::add:
+        case Action::multiply: {
+            const Bound top = plain(stack.back());
+            stack.pop_back();
+            const Bound below = plain(stack.back());
+            stack.back() = known(instruction.action == Action::add ? added(below, top) : multiplied(below, top));
+            break;
+        }
+        case Action::steps: stack.back() = after(stack.back(), instruction.steps); break;
+        default: {
+            const BorderSizes& sides = borders[operand];
+            stack.back() = known(with_borders(stack.back(), instruction.action, sides, sides.u[std::size_t(a)],
+                                              sides.v[std::size_t(b)]));
+        }
+        }
+    }
+    const double error = known(plain(stack.back())).error;
+    return std::isfinite(error) ? error : Bound::kUnknown;
 }
 
 } // namespace
@@ -243,30 +286,32 @@ Bound after(Bound bound, const std::vector<Step>& steps) {
     return bound;
 }
 
+EntryErrors errors_of(const Program& program, const std::vector<std::vector<Bound>>& parts,
+                      std::vector<std::uint8_t> level, int levels) {
+    const auto both = std::size_t(levels * levels);
+    for (const auto& part : parts)
+        if (part.size() != both) throw std::invalid_argument("a part needs a bound for any two levels");
+    const auto size = program.borders.empty() ? Index(0) : Index(program.borders.front().of_x.size());
+    program.check(Index(parts.size()), size, size);
+    if (size > 0 && !level.empty() && Index(level.size()) != size)
+        throw std::invalid_argument("every sample needs a level");
+    for (std::uint8_t one : level)
+        if (int(one) >= levels) throw std::invalid_argument("a level of which there are no bounds");
+    std::vector<BorderSizes> borders;
+    for (const Borders& own : program.borders) borders.emplace_back(own, level, levels);
+    std::vector<double> table(both);
+    for (int a = 0; a < levels; ++a)
+        for (int b = 0; b < levels; ++b) {
+            const auto at = std::size_t(a * levels + b);
+            table[at] = error_between(program, borders, [&](std::size_t k) { return parts[k][at]; }, a, b);
+        }
+    return {std::move(level), std::move(table), levels};
+}
+
 double error_of(const Program& program, const std::vector<Bound>& parts) {
-    program.check(Index(parts.size()), program.borders.empty() ? 0 : Index(program.borders.front().of_x.size()),
-                  program.borders.empty() ? 0 : Index(program.borders.front().of_z.size()));
-    std::vector<Bound> stack;
-    for (const Instruction& instruction : program.instructions) {
-        switch (instruction.action) {
-        case Action::part: stack.push_back(parts[std::size_t(instruction.operand)]); break;
-        case Action::constant: stack.push_back(affine(unit(0), 0, instruction.value)); break;
-        case Action::add:
-        case Action::multiply: {
-            const Bound b = plain(stack.back());
-            stack.pop_back();
-            const Bound a = plain(stack.back());
-            stack.back() = known(instruction.action == Action::add ? added(a, b) : multiplied(a, b));
-            break;
-        }
-        case Action::steps: stack.back() = after(stack.back(), instruction.steps); break;
-        default:
-            stack.back() = known(
-                with_borders(stack.back(), instruction.action, program.borders[std::size_t(instruction.operand)]));
-        }
-    }
-    const double error = known(plain(stack.back())).error;
-    return std::isfinite(error) ? error : Bound::kUnknown;
+    std::vector<std::vector<Bound>> all;
+    for (const Bound& part : parts) all.push_back({part});
+    return errors_of(program, all, {}, 1).largest();
 }
 
 } // namespace mercer

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/composition.hpp"
+#include "kernels/entry_errors.hpp"
 #include "kernels/formula.hpp"
 
 #include <limits>
@@ -34,7 +35,10 @@ struct Bound {
 // Of the reduction, and of the reduction with its steps.
 Bound bound_of(const ReducedPart& part, bool steps = true);
 Bound after(Bound bound, const std::vector<Step>& steps);
-// A bound on the error of the entries that a program makes of parts with these bounds.
+// Bounds on the errors of the entries that a program makes of parts, parts[k][a * levels + b] being that of part k
+// between samples of these levels. Without levels all samples are of the one there is.
+EntryErrors errors_of(const Program& program, const std::vector<std::vector<Bound>>& parts,
+                      std::vector<std::uint8_t> level, int levels);
 double error_of(const Program& program, const std::vector<Bound>& parts);
 
 } // namespace mercer

@@ -4,6 +4,7 @@
 #include "kernels/composition.hpp"
 
 #include "kernels/isa.hpp"
+#include "kernels/passes.hpp"
 #include "kernels/transpose.hpp"
 #include "memory/buffer.hpp"
 #include "threads/pool.hpp"
@@ -26,19 +27,7 @@ constexpr Index kTall = 288;      // rows of a tile at the most: a strip of dens
 constexpr Index kTogether = 128;  // rows that are handed out together, if tiles are wide
 constexpr Index kAccumulated = 4; // rows that are added at once, see Pairs::height()
 
-Index effect(Action action) {
-    switch (action) {
-    case Action::part:
-    case Action::constant: return 1;
-    case Action::add:
-    case Action::multiply: return -1;
-    default: return 0;
-    }
-}
 Index needed(Action action) { return effect(action) > 0 ? 0 : 1 - effect(action); }
-bool bordered(Action action) {
-    return action == Action::multiply_borders || action == Action::subtract_borders || action == Action::inner_product;
-}
 
 std::vector<double> picked(const std::vector<double>& values, const std::vector<Index>& which) {
     std::vector<double> result;
@@ -85,14 +74,14 @@ template <class T> class ComposedPairs final : public Pairs<T> {
     using typename Pairs<T>::Ready;
     using typename Pairs<T>::Visit;
 
-    ComposedPairs(std::vector<std::shared_ptr<const Pairs<T>>> parts, Program program, Index rows, Index columns,
+    ComposedPairs(std::vector<std::shared_ptr<const Pairs<T>>> parts, const Program& program, Index rows, Index columns,
                   Diagonal diagonal)
-        : parts_(std::move(parts)), program_(std::move(program)), diagonal_(std::move(diagonal)), rows_(rows),
-          columns_(columns), isa_(instruction_set().of<T>()) {
-        program_.check(Index(parts_.size()), rows, columns);
-        for (const Borders& borders : program_.borders) sides_.emplace_back(borders);
-        for (const Instruction& instruction : program_.instructions) append(instruction);
-        depth_ = program_.depth();
+        : parts_(std::move(parts)), diagonal_(std::move(diagonal)), columns_(columns), isa_(instruction_set().of<T>()) {
+        program.check(Index(parts_.size()), rows, columns);
+        Passes passes(program, rows, columns);
+        for (const Borders& borders : passes.borders) sides_.emplace_back(borders);
+        passes_ = std::move(passes.passes);
+        depth_ = program.depth();
         narrow_ = std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->narrow(); });
         width_ = narrow_ ? 1 : kWide;
         for (const auto& part : parts_) width_ = std::max(width_, part->grain());
@@ -136,15 +125,18 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         parallel(tall, [&](long t) {
             const Index r0 = t * height_, count = std::min(height_, n - r0);
             const SpareTile lent(*this, every.data() + r0, count);
+            Borrowed<T, ScratchUse::stream> memory;
+            T* seen = memory->seen.reserve(std::size_t(count * width_));
             for (Index c = r0 / width_; c < strips; ++c) {
                 const Index j0 = std::max(r0, c * width_), j1 = std::min(n, (c + 1) * width_);
-                tile(every.data() + r0, count, j0, j1, lent.tile(), out + r0 * stride + j0, stride);
+                tile(every.data() + r0, count, j0, j1, lent.tile(), seen, width_);
+                for (Index i = 0; i < count; ++i) std::copy_n(seen + i * width_, j1 - j0, out + (r0 + i) * stride + j0);
                 const Index left = std::max(j0, r0 + count); // what lies below the diagonal of these rows is computed
-                if (left < j1) transpose(count, j1 - left, out + r0 * stride + left, out + left * stride + r0, stride);
+                if (left < j1)
+                    transpose(count, j1 - left, seen + (left - j0), width_, out + left * stride + r0, stride);
             }
             // A part that is given is symmetric up to rounding: what is right of the diagonal counts.
-            for (Index i = r0; i < r0 + count; ++i)
-                for (Index j = r0; j < i; ++j) out[i * stride + j] = out[j * stride + i];
+            mirror(count, out + r0 * stride + r0, stride);
         });
     }
 
@@ -217,23 +209,6 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         Index stride, end;
     };
 
-    // An instruction; an addition may have a factor of what is added, so that to scale a term takes no pass of its own.
-    struct Operation : Instruction {
-        T factor = 1;
-    };
-    void append(const Instruction& instruction) {
-        Operation operation{instruction};
-        if (instruction.action == Action::add && operations_.back().action == Action::steps) {
-            std::vector<Step>& steps = operations_.back().steps;
-            if (!steps.empty() && steps.back().op == Op::affine && steps.back().b == 0) {
-                operation.factor = T(steps.back().a);
-                steps.pop_back();
-                if (steps.empty()) operations_.pop_back();
-            }
-        }
-        operations_.push_back(std::move(operation));
-    }
-
     void prepare_tile(const Index* index, Index rows, Tile& tile) const {
         tile.parts.resize(parts_.size());
         for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k]->prepare(index, rows, tile.parts[k]);
@@ -302,30 +277,38 @@ template <class T> class ComposedPairs final : public Pairs<T> {
         const auto n = std::size_t(count);
         Index top = -1;
         const auto memory = [&](Index k) { return k == 0 ? out : stack + (k - 1) * kRun; };
-        for (const Operation& instruction : operations_) {
-            const Sides<T>* sides = bordered(instruction.action) ? &sides_[std::size_t(instruction.operand)] : nullptr;
+        for (const Pass& pass : passes_) {
+            const bool of_sides = pass.term || bordered(pass.action);
+            const Sides<T>* sides = of_sides ? &sides_[std::size_t(pass.operand)] : nullptr;
             const T u = sides ? sides->of_x[std::size_t(i)] : T(0);
             const T* v = sides ? sides->of_z.data() + j : nullptr;
-            switch (instruction.action) {
-            case Action::part: held[++top] = parts[instruction.operand]; break;
+            const auto term = [=](const Pass& of) { return PowerTerm<T>{T(of.scale), u, v, of.power}; };
+            switch (pass.action) {
+            case Action::part: held[++top] = parts[pass.operand]; break;
             case Action::constant:
                 ++top;
                 held[top] = memory(top);
-                std::fill_n(memory(top), n, T(instruction.value));
+                std::fill_n(memory(top), n, T(pass.value));
                 break;
             case Action::add:
                 --top;
-                runs.add(n, held[top], instruction.factor, held[top + 1], memory(top));
+                if (pass.term)
+                    runs.add_term(n, held[top], T(pass.factor), term(pass), held[top + 1], memory(top));
+                else
+                    runs.add(n, held[top], T(pass.factor), held[top + 1], memory(top));
                 held[top] = memory(top);
                 break;
             case Action::multiply:
                 --top;
-                runs.multiply(n, held[top], held[top + 1], memory(top));
+                if (pass.term)
+                    runs.multiply_term(n, held[top], term(pass), held[top + 1], memory(top));
+                else
+                    runs.multiply(n, held[top], held[top + 1], memory(top));
                 held[top] = memory(top);
                 break;
             case Action::steps: {
-                const Step* steps = instruction.steps.data();
-                runs.steps(steps, steps + instruction.steps.size(), n, held[top], memory(top));
+                const Step* steps = pass.steps.data();
+                runs.steps(steps, steps + pass.steps.size(), n, held[top], memory(top));
                 held[top] = memory(top);
                 break;
             }
@@ -356,11 +339,10 @@ template <class T> class ComposedPairs final : public Pairs<T> {
     }
 
     std::vector<std::shared_ptr<const Pairs<T>>> parts_;
-    Program program_;
+    std::vector<Pass> passes_;
     std::vector<Sides<T>> sides_;
-    std::vector<Operation> operations_;
     Diagonal diagonal_;
-    Index rows_, columns_;
+    Index columns_;
     const Isa<T>& isa_;
     Index depth_ = 1, width_ = 1, height_ = 1;
     bool narrow_ = true;
@@ -428,7 +410,7 @@ Diagonal Diagonal::of(const std::vector<Index>& rows, const std::vector<Index>& 
 
 template <class T> std::unique_ptr<Pairs<T>> compose(std::vector<std::shared_ptr<const Pairs<T>>> parts,
                                                      Program program, Index rows, Index columns, Diagonal diagonal) {
-    return std::make_unique<ComposedPairs<T>>(std::move(parts), std::move(program), rows, columns, std::move(diagonal));
+    return std::make_unique<ComposedPairs<T>>(std::move(parts), program, rows, columns, std::move(diagonal));
 }
 
 template std::unique_ptr<Pairs<float>> compose(std::vector<std::shared_ptr<const Pairs<float>>>, Program, Index, Index,

@@ -47,6 +47,15 @@ template <class T> struct IntegerTiles {
     Lists<T> lists;
 };
 
+// What is linear in an entry and in a number of each of its two samples, or a small power of that:
+// (scale x + (u + v))^power.
+template <class T> struct PowerTerm {
+    T scale, u;
+    const T* v;
+    int power; // 1 to kMostOfTerm
+};
+constexpr int kMostOfTerm = 3;
+
 // Elementwise functions of n entries of a row: see runs.hpp.
 template <class T> struct Runs {
     void (*add)(std::size_t n, const T* a, T factor, const T* b, T* to); // a + factor b
@@ -54,6 +63,9 @@ template <class T> struct Runs {
     void (*multiply_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
     void (*subtract_borders)(std::size_t n, T u, const T* v, const T* from, T* to);
     void (*inner_product)(std::size_t n, T u, const T* v, const T* from, T* to);
+    // The same with a term made of x instead of b.
+    void (*add_term)(std::size_t n, const T* a, T factor, const PowerTerm<T>& term, const T* x, T* to);
+    void (*multiply_term)(std::size_t n, const T* a, const PowerTerm<T>& term, const T* x, T* to);
     void (*steps)(const Step* step, const Step* end, std::size_t n, const T* from, T* to);
 };
 

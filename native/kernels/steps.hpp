@@ -33,14 +33,17 @@ template <class T, int U> void run(const Step* step, const Step* end, typename S
         case Op::exp: each([=](V x) { return S::exp(a * x); }); break;
         case Op::tanh: each([](V x) { return S::tanh(x); }); break;
         case Op::integer: {
-            V base[U], result[U];
-            for (int u = 0; u < U; ++u) base[u] = v[u], result[u] = one;
-            for (auto e = static_cast<unsigned long long>(step->a); e; e >>= 1)
+            auto e = static_cast<unsigned long long>(step->a);
+            if (e == 0) each([=](V) { return one; });
+            for (; e > 1 && !(e & 1); e >>= 1) each([](V x) { return x * x; });
+            if (e <= 1) break;
+            V base[U];
+            for (int u = 0; u < U; ++u) base[u] = v[u];
+            while (e >>= 1)
                 for (int u = 0; u < U; ++u) {
-                    if (e & 1) result[u] = result[u] * base[u];
                     base[u] = base[u] * base[u];
+                    if (e & 1) v[u] = v[u] * base[u];
                 }
-            for (int u = 0; u < U; ++u) v[u] = result[u];
             break;
         }
         case Op::power:

@@ -1,11 +1,12 @@
 #include "solvers/exact_products.hpp"
 
+#include "solvers/product_errors.hpp"
 #include "solvers/scan.hpp"
 #include "solvers/selection.hpp"
 #include "threads/pool.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -54,20 +55,31 @@ ExactProducts::ExactProducts(const Gram<double>& exact, const Problem& problem, 
         }
 }
 
-Index ExactProducts::violators(double error) {
-    double mass = 0;
-    for (double a : weight_) mass += std::abs(a);
-    if (mass == 0 || error == 0) return mass == 0 ? all() : 0;
-    const double off = 2 * error * mass; // each slope may be wrong by half of this
+Index ExactProducts::violators(const EntryErrors& entries) {
+    if (weight_.empty()) return all();
+    const ProductErrors errors(entries, problem_, a_);
+    if (errors.largest() == 0) return 0;
     Slopes slopes;
     slopes.find(problem_, a_, f_, [](Index p) { return p; });
+    const auto off = [&](Index p) { return known_[std::size_t(p)] ? 0.0 : errors.of(p); };
+    // Between what the highest slope is at least, and what the lowest is at most, no slope counts.
+    double highest[2], lowest[2];
+    for (int g = 0; g < 2; ++g) {
+        highest[g] = -std::numeric_limits<double>::infinity();
+        lowest[g] = std::numeric_limits<double>::infinity();
+    }
+    for (Index p = 0; p < problem_.count; ++p) {
+        const int g = problem_.group_of(p);
+        const double s = slopes.slope[std::size_t(p)];
+        highest[g] = std::max(highest[g], s - off(p) + problem_.rise(p, a_[p]));
+        lowest[g] = std::min(lowest[g], s + off(p) + problem_.fall(p, a_[p]));
+    }
     std::vector<Index> where;
     for (Index p = 0; p < problem_.count; ++p) {
         const int g = problem_.group_of(p);
         const double s = slopes.slope[std::size_t(p)];
         // written so that an unknown (infinite) error selects all
-        if (!(s + problem_.rise(p, a_[p]) < slopes.highest[g] - off &&
-              s + problem_.fall(p, a_[p]) > slopes.lowest[g] + off))
+        if (!(s + off(p) + problem_.rise(p, a_[p]) < highest[g] && s - off(p) + problem_.fall(p, a_[p]) > lowest[g]))
             where.push_back(p);
     }
     return compute(where);

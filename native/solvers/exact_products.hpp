@@ -16,8 +16,8 @@ class ExactProducts {
     ExactProducts(const Gram<double>& exact, const Problem& problem, const double* a, double* f);
 
     // Each says for how many coefficients it computed anew.
-    // Wherever an error of `error` in every entry of the matrix could change the violation.
-    Index violators(double error);
+    // Wherever such errors of the entries of the matrix could change the violation.
+    Index violators(const EntryErrors& errors);
     // Of the coefficients that are not zero: at the optimum the objectives depend on no others.
     Index support();
     Index all();

@@ -42,7 +42,7 @@ template <class T> void fill_symmetric(const Pairs<T>& pairs, Index first, Index
         const Index i0 = t * kHeight, i1 = std::min(count, i0 + kHeight);
         T* strip = out + i0 * stride;
         pairs.fill(nullptr, first + i0, i1 - i0, first + i0, first + count, strip + i0, stride);
-        transpose(i1 - i0, count - i1, strip + i1, out + i1 * stride + i0, stride);
+        transpose(i1 - i0, count - i1, strip + i1, stride, out + i1 * stride + i0, stride);
     });
 }
 
@@ -164,7 +164,7 @@ template <class T> void ProblemMatrix<T>::whole(T* out, Index stride) {
             if (s.first <= r.first) continue;
             T* block = out + r.first * stride + s.first;
             pairs.fill(nullptr, r.first + r.shift, n, s.first + s.shift, s.last + s.shift, block, stride);
-            transpose(n, s.last - s.first, block, out + s.first * stride + r.first, stride);
+            transpose(n, s.last - s.first, block, stride, out + s.first * stride + r.first, stride);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #include "solvers/exact_products.hpp"
 #include "solvers/memory_plan.hpp"
+#include "solvers/product_errors.hpp"
 #include "solvers/progress.hpp"
 #include "solvers/selection.hpp"
 #include "threads/pool.hpp"
@@ -16,15 +17,28 @@ namespace mercer {
 namespace {
 
 // Rounding errors are as often up as down, and a few per cent of their bound: their sum grows like the root of the
-// sum of squares. Single precision is tried if that is within tol.
-bool single_may_do(const Problem& problem, Index samples, double error, double tol) {
-    if (problem.count <= kTiny && samples <= 4 * kTiny) return false; // a few of many samples may share their rows
-    double squares = 0;
+// sum of squares. Single precision is tried if that is within tol for all coefficients but a few, such as those of
+// samples that are far larger than the others: if these come to matter, double precision goes on from there.
+constexpr double kUsual = 0.005, kFew = 0.01;
+bool single_may_do(const Problem& problem, const Gram<float>& single, double tol) {
+    if (problem.count <= kTiny && single.size() <= 4 * kTiny)
+        return false; // a few of many samples may share their rows
+    const EntryErrors& errors = single.errors();
+    std::vector<double> squares(std::size_t(errors.levels())), count(squares.size());
     for (Index p = 0; p < problem.count; ++p) {
+        const auto level = std::size_t(errors.level(problem.sample_of(p)));
         const double bound = std::max(std::abs(problem.lower[p]), std::abs(problem.upper[p]));
-        squares += bound * bound;
+        squares[level] += bound * bound, count[level] += 1;
     }
-    return 0.005 * error * std::sqrt(squares) <= tol; // false for an infinite bound or error
+    double wrong = 0;
+    for (int b = 0; b < errors.levels(); ++b) {
+        double sum = 0;
+        for (int c = 0; c < errors.levels(); ++c)
+            if (squares[std::size_t(c)] > 0)
+                sum += errors.between(b, c) * errors.between(b, c) * squares[std::size_t(c)];
+        if (!(kUsual * std::sqrt(sum) <= tol)) wrong += count[std::size_t(b)]; // an infinite bound or error, too
+    }
+    return wrong <= kFew * double(problem.count);
 }
 
 // Of tol: what is added to the violation as it is, and what the solver may make room for.
@@ -80,20 +94,25 @@ LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& probl
     return {memory.common<T>().get(), all ? &memory.rows<T>() : nullptr, all && memory.lasting};
 }
 
-// How far the violation and the objectives may be off if every entry of the matrix is by `error`.
+// How far the violation and the objectives may be off if the entries of the matrix are by these errors.
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const Gram<double>& exact, const ProblemRun& run, double error) {
+    Doubt(const Gram<double>& exact, const ProblemRun& run, const EntryErrors& entries) {
+        const ProductErrors errors(entries, run.problem, run.a);
+        violation = 2 * errors.largest();
+        if (violation == 0) return;
+        objectives = kDoubt * errors.independent();
         double energy = 0;
         for (Index p = 0; p < run.problem.count; ++p) {
             if (run.a[p] == 0) continue;
-            const double rounded = error > 0 ? kRounded * std::abs(exact.diagonal(run.problem.sample_of(p))) : 0;
-            violation += 2 * error * std::abs(run.a[p]);
-            objectives += std::max(kDoubt * error, rounded) * run.a[p] * run.a[p];
+            const Index sample = run.problem.sample_of(p);
+            const int level = entries.level(sample);
+            const double more = kRounded * std::abs(exact.diagonal(sample)) - kDoubt * entries.between(level, level);
+            objectives += std::max(0.0, more) * run.a[p] * run.a[p];
             energy += run.a[p] * run.f[p];
         }
-        if (error > 0) objectives += 0.5 * kBiased * std::abs(energy);
+        objectives += 0.5 * kBiased * std::abs(energy);
     }
 };
 
@@ -104,35 +123,6 @@ Certificate certify(const ProblemRun& run, const Doubt& doubt) {
     result.primal += doubt.objectives;
     result.dual -= doubt.objectives;
     return result;
-}
-
-// Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
-// end.
-bool judge(const Matrices& matrices, Doubt doubt, std::optional<ExactProducts>& products, ProblemRun& run,
-           const Settings& settings) {
-    const double tol = settings.tol, error = matrices.single->error();
-    const bool held = matrices.single->row(0); // then room was made for the error where that was possible
-    run.plain = true;
-    const auto exact = [&]() -> ExactProducts& {
-        if (!products) products.emplace(*matrices.exact, run.problem, run.a, run.f);
-        return *products;
-    };
-    // The objectives first: what they need is computed at half the price.
-    if (doubt.objectives > settings.close * std::abs(dual(run.problem, run.a, run.f))) {
-        exact().support();
-        doubt.objectives = 0;
-        run.plain = false;
-    }
-    // An error too small to matter is added to the violation; any other is removed where it could count.
-    if (doubt.violation > kNegligible * tol && !(held && run.solved.violation + doubt.violation <= tol)) {
-        exact().violators(error);
-        doubt.violation = 0;
-        run.plain = false;
-    }
-    run.certificate = certify(run, doubt);
-    run.finished = run.certificate.violation <= tol || run.solved.status == Status::step_limit ||
-                   run.solved.status == Status::stopped;
-    return run.finished;
 }
 
 // In double precision, too, sums of large numbers are rounded. Of f_p that is some of its last digits' share of
@@ -165,6 +155,43 @@ void doubt_rounding(const Gram<double>& exact, ProblemRun& run, double tol) {
     }
 }
 
+// What the entries of the matrix in single precision may be off by, as far as f is concerned: where f was given, a part
+// of it may have been found in double precision, so that the errors of the coefficients then and of those now add up.
+EntryErrors errors_of(const Matrices& matrices, const ProblemRun& run) {
+    return run.mixed ? matrices.single->errors().scaled(2, 0) : matrices.single->errors();
+}
+
+// Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
+// end.
+bool judge(const Matrices& matrices, Doubt doubt, std::optional<ExactProducts>& products, ProblemRun& run,
+           const Settings& settings) {
+    const double tol = settings.tol;
+    const EntryErrors errors = errors_of(matrices, run);
+    const bool held = matrices.single->row(0); // then room was made for the error where that was possible
+    run.plain = true;
+    const auto exact = [&]() -> ExactProducts& {
+        if (!products) products.emplace(*matrices.exact, run.problem, run.a, run.f);
+        return *products;
+    };
+    // The objectives first: what they need is computed at half the price.
+    if (doubt.objectives > settings.close * std::abs(dual(run.problem, run.a, run.f))) {
+        exact().support();
+        doubt.objectives = 0;
+        run.plain = false;
+    }
+    // An error too small to matter is added to the violation; any other is removed where it could count.
+    if (doubt.violation > kNegligible * tol && !(held && run.solved.violation + doubt.violation <= tol)) {
+        exact().violators(errors);
+        doubt.violation = 0;
+        run.plain = false;
+    }
+    run.certificate = certify(run, doubt);
+    doubt_rounding(*matrices.exact, run, tol);
+    run.finished = run.certificate.violation <= tol || run.solved.status == Status::step_limit ||
+                   run.solved.status == Status::stopped;
+    return run.finished;
+}
+
 template <class T>
 void solve_in(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& run, Settings settings, Index number) {
     LentRows<T> lent =
@@ -178,17 +205,17 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
                    Index number) {
     const Problem& problem = run.problem;
     Settings rest = settings;
-    if (matrices.single && single_may_do(problem, matrices.single->size(), matrices.single->error(), settings.tol)) {
+    if (matrices.single && single_may_do(problem, *matrices.single, settings.tol)) {
         solve_in(*matrices.single, memory, run, settings, number);
         // What rounding may have done to the violation is made room for where steps are cheap.
-        Doubt doubt(*matrices.exact, run, matrices.single->error());
+        Doubt doubt(*matrices.exact, run, errors_of(matrices, run));
         if (matrices.single->row(0) && run.solved.status == Status::converged &&
             run.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
             Settings finer = settings;
             finer.tol = settings.tol - doubt.violation;
             if (finer.max_steps >= 0) finer.max_steps = std::max<Index>(0, finer.max_steps - run.solved.steps);
             solve_in(*matrices.single, memory, run, finer, number);
-            doubt = Doubt(*matrices.exact, run, matrices.single->error());
+            doubt = Doubt(*matrices.exact, run, errors_of(matrices, run));
         }
         std::optional<ExactProducts> products;
         if (judge(matrices, doubt, products, run, settings)) return;
@@ -220,9 +247,9 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, 
     } catch (...) {
         memory.computed += run.solved.computed;
         if (run.begun) {
-            const double error = run.bits == 32 ? matrices.single->error() : 0.0;
-            run.certificate = certify(run, Doubt(*matrices.exact, run, error));
-            if (run.bits == 64) doubt_rounding(*matrices.exact, run, settings.tol);
+            const EntryErrors errors = run.bits == 32 ? errors_of(matrices, run) : EntryErrors();
+            run.certificate = certify(run, Doubt(*matrices.exact, run, errors));
+            doubt_rounding(*matrices.exact, run, settings.tol);
         }
         throw;
     }
@@ -254,7 +281,7 @@ struct Shares {
         const std::size_t packed = matrices.single ? matrices.single->bytes() : matrices.exact->bytes();
         bool single = bool(matrices.single);
         for (const Problem* problem : problems)
-            single = single && single_may_do(*problem, matrices.single->size(), matrices.single->error(), settings.tol);
+            single = single && single_may_do(*problem, *matrices.single, settings.tol);
         const MemoryPlan<double> exact(*matrices.exact, *problems.front());
         const std::size_t each =
             single ? MemoryPlan<float>(*matrices.single, *problems.front()).taken() : exact.taken();

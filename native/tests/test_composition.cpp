@@ -314,8 +314,8 @@ static void given() {
             CHECK(b[std::size_t(i * n + j)] == rounded[at]);
         }
     }
-    CHECK(stored->error() > 0);
-    CHECK(given_gram<float>(rounded.data(), order, kRows, 1)->error() == 0);
+    CHECK(stored->errors().largest() > 0);
+    CHECK(given_gram<float>(rounded.data(), order, kRows, 1)->errors().largest() == 0);
 }
 
 static void refused() {

@@ -289,7 +289,7 @@ template <class T, class Error> class Fragile final : public Gram<T> {
     std::size_t bytes() const override { return gram_.bytes(); }
     std::size_t bytes_each() const override { return gram_.bytes_each(); }
     double cost() const override { return cost_; }
-    double error() const override { return gram_.error(); }
+    const EntryErrors& errors() const override { return gram_.errors(); }
 
   private:
     struct FragilePairs final : Pairs<T> {

@@ -66,7 +66,7 @@ static void check_stream(const Pairs<T>& pairs, const std::vector<Index>& rows, 
 
 template <class T> static void check_gram(const Gram<T>& gram, const std::vector<double>& expected, double error) {
     const Index n = gram.size();
-    CHECK(gram.error() <= error && (gram.error() > 0) == (error > 0) && gram.cost() > 0);
+    CHECK(gram.errors().largest() <= error && (gram.errors().largest() > 0) == (error > 0) && gram.cost() > 0);
     std::vector<T> whole(std::size_t(n * n));
     gram.all().fill(nullptr, 0, n, 0, n, whole.data(), n);
     for (std::size_t i = 0; i < whole.size(); ++i)

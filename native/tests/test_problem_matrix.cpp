@@ -13,18 +13,30 @@
 using namespace mercer;
 
 template <class T> static void transposed() {
-    for (Index rows : {1, 3, 4, 16, 21})
-        for (Index columns : {1, 4, 7, 24}) {
+    for (Index rows : {1, 3, 4, 16, 21, 35})
+        for (Index columns : {1, 4, 7, 8, 24, 33}) {
             check::context = std::to_string(rows) + " x " + std::to_string(columns);
-            const Index stride = 40;
-            std::vector<T> from(std::size_t(stride * stride)), to(from.size(), T(-1));
+            const Index stride = 40, other = 37;
+            std::vector<T> from(std::size_t(stride * stride)), to(std::size_t(stride * other), T(-1));
             for (std::size_t i = 0; i < from.size(); ++i) from[i] = T(i);
-            transpose(rows, columns, from.data(), to.data(), stride);
+            transpose(rows, columns, from.data(), stride, to.data(), other);
             for (Index j = 0; j < stride; ++j)
-                for (Index i = 0; i < stride; ++i)
-                    CHECK(to[std::size_t(j * stride + i)] ==
+                for (Index i = 0; i < other; ++i)
+                    CHECK(to[std::size_t(j * other + i)] ==
                           (i < rows && j < columns ? from[std::size_t(i * stride + j)] : T(-1)));
         }
+    for (Index rows : {0, 1, 16, 17, 35}) {
+        check::context = "mirror of " + std::to_string(rows);
+        const Index stride = 40;
+        std::vector<T> square(std::size_t(stride * stride));
+        for (std::size_t i = 0; i < square.size(); ++i) square[i] = T(i);
+        mirror(rows, square.data(), stride);
+        for (Index i = 0; i < stride; ++i)
+            for (Index j = 0; j < stride; ++j) {
+                const bool mirrored = i < rows && j < i;
+                CHECK(square[std::size_t(i * stride + j)] == T(mirrored ? j * stride + i : i * stride + j));
+            }
+    }
 }
 
 static Formula gaussian() { return {Reduction::squared_distance, {{Op::exp, -0.1, 0.0, {}}}, 0.1}; }

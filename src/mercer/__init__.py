@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mercer import threads
 
 if TYPE_CHECKING:
-    from mercer import inspection, kernels, validity
+    from mercer import inspection, kernels, selection, validity
     from mercer.errors import MercerError, MercerWarning
     from mercer.expansion import Expansion
     from mercer.gram import Gram
@@ -67,6 +67,7 @@ __all__ = [
     "Perceptron",
     "inspection",
     "kernels",
+    "selection",
     "threads",
     "validity",
 ]
@@ -84,7 +85,7 @@ PLACES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'mercer' has no attribute {name!r}")
-    if name in ("inspection", "kernels", "validity"):
+    if name in ("inspection", "kernels", "selection", "validity"):
         return import_module(f"mercer.{name}")
     return getattr(import_module(PLACES.get(name, "mercer.machines")), name)
 

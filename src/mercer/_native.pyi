@@ -246,7 +246,7 @@ class Matrices:
     def hold(self) -> None: ...
     def held_rows(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), writable=False)] | None: ...
     @property
-    def error(self) -> float: ...
+    def errors(self) -> EntryErrors: ...
     def dense(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]: ...
     def dense_single(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")] | None: ...
     @overload
@@ -270,7 +270,7 @@ def formula_matrices(
     formula: Formula,
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    error: float,
+    errors: EntryErrors | None,
     lost: float,
     budget: int,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -281,7 +281,7 @@ def formula_matrices(
     formula: Formula,
     shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    error: float,
+    errors: EntryErrors | None,
     lost: float,
     budget: int,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
@@ -340,8 +340,23 @@ class Bound:
     @property
     def error(self) -> float: ...
 
-def bound_of(formula: Formula, size: float, moved: float) -> Bound: ...
-def error_of(program: Program, bounds: Sequence[Bound]) -> float: ...
+def bounds_of(
+    formula: Formula,
+    size: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    moved: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> list[Bound]: ...
+
+class EntryErrors:
+    @property
+    def largest(self) -> float: ...
+    def between(self, i: int, j: int) -> float: ...
+
+def errors_of(
+    program: Program,
+    bounds: Sequence[Sequence[Bound]],
+    level: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    levels: int,
+) -> EntryErrors: ...
 def compose_f32(parts: list[object], program: Program, rows: int, columns: int) -> PairsF32: ...
 def function_pairs_f32(pairs: object, rows: int, columns: int) -> PairsF32: ...
 def compose_f64(parts: list[object], program: Program, rows: int, columns: int) -> PairsF64: ...
@@ -367,7 +382,7 @@ def given_pairs_f64(
     columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> PairsF64: ...
 def compose_matrices(
-    parts: list[object], program: Program, size: int, error: float, exact: Matrices | None = None
+    parts: list[object], program: Program, size: int, errors: EntryErrors | None, exact: Matrices | None = None
 ) -> Matrices: ...
 def pairs_matrices(
     pairs: object,

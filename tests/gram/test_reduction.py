@@ -33,7 +33,7 @@ def test_kernels_of_all_widths_are_read_from_one_matrix(kernel, dtype):
     matrices = gram.pairs.matrices(gram, None, 2**30, single=True)
     expected = kernel.gram(x.astype(np.float64)).to_dense()
     off = np.abs(matrices.dense_single() - expected).max()
-    assert off <= matrices.error
+    assert off <= matrices.errors.largest
     np.testing.assert_allclose(matrices.dense(), expected, rtol=1e-9, atol=1e-11)
     order = rng.permutation(len(X))[:100]
     some = gram.pairs.matrices(gram, order, 2**30, single=True)
@@ -84,6 +84,6 @@ def test_sparse_samples():
     x = sp.csr_array(np.where(rng.random(X.shape) < 0.3, X, 0.0))
     gram = Gaussian(1.0).gram(x).reduction().gram(Gaussian(2.0))
     matrices = gram.matrices(None)
-    assert np.abs(matrices.dense_single() - Gaussian(2.0)(x)).max() <= matrices.error
+    assert np.abs(matrices.dense_single() - Gaussian(2.0)(x)).max() <= matrices.errors.largest
     with pytest.raises(ValueError, match="no function of what is stored"):
         Gaussian(1.0).gram(x).reduction().gram(Laplacian(1.0))

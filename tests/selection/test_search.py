@@ -324,3 +324,34 @@ class TestEdges:
             search.fit(X, TWO)
         cells = {(cell["C"], cell["gamma"]) for cell in search.cv_results_["params"]}
         assert len(cells) == len(search.cv_results_["params"]) == 100
+
+
+class TestCuts:
+    """What a search says of the cells that it did not finish."""
+
+    GRID = {"C": np.geomspace(0.001, 100, 6).tolist(), "gamma": [0.01, 0.1, 1, 10]}  # noqa: RUF012
+
+    def test_the_best_is_that_of_the_whole_search(self):
+        whole = GridSearchCV(SVC(**SURE), self.GRID, cv=5).fit(X, TWO)
+        search = GridSearchCV(SVC(**SURE), self.GRID, cv=5, cut="safe").fit(X, TWO)
+        assert search.best_params_ == whole.best_params_
+        assert search.best_score_ == whole.best_score_
+        evidence = search.cv_results_["evidence"]
+        assert set(evidence) <= {"exact", "bounded", "skipped"}
+        assert evidence[search.best_index_] == "exact"
+        assert (evidence != "exact").any()
+        means = whole.cv_results_["mean_test_score"]
+        for i in np.flatnonzero(evidence != "exact"):
+            low, high = search.cv_results_["evidence_low"][i], search.cv_results_["evidence_high"][i]
+            assert low - 1e-12 <= means[i] <= high + 1e-12
+            assert high <= whole.best_score_
+
+    def test_a_checkpoint_continues(self, tmp_path, monkeypatch):
+        whole = GridSearchCV(SVC(), self.GRID, cv=3).fit(X, TWO)
+        search = GridSearchCV(SVC(), self.GRID, cv=3, checkpoint=tmp_path / "search")
+        search.fit(X, TWO)
+        agree(search, whole)
+        again = clone(search).fit(X, TWO)
+        for name, column in search.cv_results_.items():
+            if name.startswith(("split", "mean_test")):
+                np.testing.assert_array_equal(again.cv_results_[name], column)

@@ -84,6 +84,30 @@ def test_the_optimum_lies_within_the_certificate_where_a_constant_is_most_of_the
             assert optimum.dual <= found.primal
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(2.0) + Linear(), Gaussian(2.0) * Polynomial(2, gamma=0.1), Polynomial(2, gamma=0.1), Linear()],
+    ids=repr,
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [10.0, 1e2, 1e4])
+def test_certificates_hold_where_one_in_two_hundred_samples_is_large(kernel, dtype, scale):
+    draw = np.random.default_rng(8)
+    x = draw.standard_normal((1200, 5))
+    x[::200] *= scale * draw.random((6, 1))
+    y = np.where(np.tanh(x[:, 0]) > 0.6 * draw.standard_normal(1200), 1.0, -1.0)
+    gram = kernel.gram(x.astype(dtype))
+    K = gram.exact.to_dense()
+    (found,) = SMO(max_iter=300_000).solve(gram, [hinge(y, 0.3)])
+    a, f = found.coefficients, K @ found.coefficients
+    rises, falls = a < 0.3 * np.maximum(0, y), a > 0.3 * np.minimum(0, y)
+    true = (y - f)[rises].max() - (y - f)[falls].min()
+    rounding = 1e-15 * (np.abs(K) @ np.abs(a)).max()
+    assert true <= found.certificate.violation + rounding
+    dual = y @ a - 0.5 * a @ f
+    assert found.certificate.dual <= dual + 1e-6 * abs(dual) + rounding * np.abs(a).sum()
+
+
 @pytest.mark.parametrize("kernel", [Gaussian(1.0) + Linear(), (Gaussian(1.0) + Linear()).normalized()], ids=repr)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_certificates_hold_where_few_samples_are_much_larger_than_the_others(kernel, dtype):

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer import NuSVC
 from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from mercer.kernels.levels import Levels
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class, squared
 from mercer.samples import as_samples
 from mercer.solvers import SMO, NotSeparableError, SolverInterrupted, certify
@@ -404,7 +405,9 @@ def test_the_bound_on_what_rounded_samples_lose(kernel, sparse, base):
     shift = pairs.single_shift(pairs.shift())
     moved = x if sparse or shift is None else x - shift
     off = np.abs(kernel(moved.astype(np.float32).astype(np.float64)) - kernel(x)).max()
-    lost = pairs.accuracy_at(shift, pairs.lost(shift)).error - pairs.accuracy_at(shift, 0.0).error
+    one = Levels.one(80)
+    ((moved,), (rounded,)) = (pairs.accuracy_at(shift, by, one) for by in (pairs.lost(shift, one), np.zeros((1, 1))))
+    lost = moved.error - rounded.error
     assert off <= lost
     assert lost <= 1e3 * off + 1e-6  # or it would be no use
 
@@ -505,7 +508,7 @@ def test_what_a_total_asks_for_is_put_on_the_first_coefficients():
 def test_powers_beyond_float64_are_not_tried_in_float32():
     gram = Polynomial(400).gram(np.random.default_rng(0).standard_normal((300, 5)) + 3)
     pairs = gram.pairs
-    assert pairs.accuracy_at(None, 0.0).error == np.inf
+    assert pairs.accuracy_at(None, np.zeros((1, 1)), Levels.one(300))[0].error == np.inf
 
 
 def test_an_order_names_samples_that_there_are():

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mercer import _native
 from mercer.kernels.base import Kernel
 from mercer.kernels.composition import Plan, composed, shared
+from mercer.kernels.levels import Levels
 from mercer.kernels.native import BoundPairs, NativePairs
 from mercer.kernels.pairs import Pairs, SquareMatrix, chunks
 
@@ -97,7 +98,7 @@ class ReducedPairs(BoundPairs):
         if self.stored_reduction.matrix.dtype == np.float64:
             program = self.plan.program.ordered(order).native
             stored = _native.stored_matrices(self.stored_reduction.matrix, order)
-            return _native.compose_matrices([stored], program, self.shape[0] if order is None else len(order), np.inf)
+            return _native.compose_matrices([stored], program, self.shape[0] if order is None else len(order), None)
         exact = self.pairs.matrices(whole, order, packed, single=False)
         if not (single and self.fits_single()):
             return exact
@@ -105,7 +106,12 @@ class ReducedPairs(BoundPairs):
         own = self.stored_reduction.pairs
         # What is stored was computed in float64 and rounded once, so it is as accurate as differences are.
         reduction = Reduction.squared_direct if kind(own)[0] == "euclidean" else own.reduction
-        bound = _native.bound_of(_native.Formula(reduction, [], 0.0), own.largest(own.shift()), 0.0)
+        levels = Levels.by(own.sizes(), samples=self.shape[0])
+        sizes = own.largest(own.shift(), levels).ravel()
+        bounds = _native.bounds_of(_native.Formula(reduction, [], 0.0), sizes, np.zeros(len(sizes)))
+        errors = _native.errors_of(program, [bounds], levels.ordered(order), levels.count)
+        if not np.isfinite(errors.largest):
+            return exact
         stored = _native.stored_matrices(self.stored_reduction.matrix, order, 0.0)
         size = self.shape[0] if order is None else len(order)
-        return _native.compose_matrices([stored], program, size, _native.error_of(program, [bound]), exact)
+        return _native.compose_matrices([stored], program, size, errors, exact)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.kernels.levels import Levels
 from mercer.kernels.native import SINGLE_RANGE, BoundPairs, FeaturePairs, NativePairs, within
 from mercer.kernels.pairs import Pairs, SquareMatrix, Step, chunks, step
 from mercer.remembered import remembered
@@ -170,14 +171,23 @@ class ComposedPairs(BoundPairs):
         """
         plan = shared(self, products_too=True)
         alike = all(instruction[0] != Action.inner_product for instruction in plan.program.instructions)
-        bounds = [part.accuracy() if single and plan.program.fits_single() else None for part in plan.parts]
-        known = [bound for bound in bounds if bound is not None]
-        enough = len(known) == len(plan.parts) and bool(plan.parts)
-        error = _native.error_of(plan.program.ordered(order).native, known) if enough else np.inf
+        errors = self._errors(plan, order) if single and plan.program.fits_single() and plan.parts else None
         if alike:
-            return self._bound_to(plan, whole, order, packed, error)
-        exact = self._bound_to(self.plan, whole, order, packed // 2, np.inf)
-        return self._bound_to(plan, whole, order, packed // 2, error, exact) if np.isfinite(error) else exact
+            return self._bound_to(plan, whole, order, packed, errors)
+        exact = self._bound_to(self.plan, whole, order, packed // 2, None)
+        return exact if errors is None else self._bound_to(plan, whole, order, packed // 2, errors, exact)
+
+    def _errors(self, plan: Plan, order: NDArray[np.int64] | None) -> _native.EntryErrors | None:
+        """Bounds on what the entries are off by in float32, if there are any."""
+        levels = Levels.by(*(part.sizes() for part in plan.parts), samples=len(self))
+        bounds = []
+        for part in plan.parts:
+            of_part = part.accuracy(levels)
+            if of_part is None:
+                return None
+            bounds.append(of_part)
+        errors = _native.errors_of(plan.program.ordered(order).native, bounds, levels.ordered(order), levels.count)
+        return errors if np.isfinite(errors.largest) else None
 
     def _bound_to(
         self,
@@ -185,19 +195,17 @@ class ComposedPairs(BoundPairs):
         whole: SquareMatrix,
         order: NDArray[np.int64] | None,
         packed: int,
-        error: float,
+        errors: _native.EntryErrors | None,
         exact: _native.Matrices | None = None,
     ) -> _native.Matrices:
-        """What is planned, of the matrix in this order; in float32 where that is off by no more than a finite error."""
+        """What is planned, of the matrix in this order; in float32, too, where there are bounds on its errors."""
         each = packed // max(1, len(plan.parts))
         matrices: list[object] = [
-            part.matrices(
-                whole if number is None else PartOf(whole, number), order, each, single=bool(np.isfinite(error))
-            )
+            part.matrices(whole if number is None else PartOf(whole, number), order, each, single=errors is not None)
             for part, number in zip(plan.parts, plan.numbers, strict=True)
         ]
         size = len(self) if order is None else len(order)
-        return _native.compose_matrices(matrices, plan.program.ordered(order).native, size, error, exact)
+        return _native.compose_matrices(matrices, plan.program.ordered(order).native, size, errors, exact)
 
     def __len__(self) -> int:
         return self.shape[0]

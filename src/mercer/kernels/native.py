@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.kernels.levels import Levels
 from mercer.kernels.pairs import Pairs, Rows, SquareMatrix, Step
 from mercer.samples import SparseVectors, Vectors
 from mercer.samples.base import Array
@@ -137,60 +138,86 @@ class NativePairs(BoundPairs):
         rounded = self.properties.movable and self.z.dtype == np.float64
         return self.z.centre() if shift is None and rounded and len(self.z) else shift
 
-    def radius(self, shift: NDArray[np.float64] | None) -> float:
-        """How far a sample is from the point, at most."""
-        radius = float(np.sqrt(self.z.squares(shift, self.scale).max(initial=0.0)))
+    def radii(self, shift: NDArray[np.float64] | None, levels: Levels) -> NDArray[np.float64]:
+        """How far a sample of each level is from the point, at most."""
+        radii: NDArray[np.float64] = np.sqrt(levels.largest(self.z.squares(shift, self.scale)))
         if isinstance(self.z, SparseVectors):  # which may not be moved, and whose squares are of before they are
             centre = 0.0 if shift is None else shift if self.scale is None else shift * self.scale
-            radius += float(np.sqrt(np.square(centre).sum()))  # no BLAS, see machines.training.finite
-        return radius
+            radii += float(np.sqrt(np.square(centre).sum()))  # no BLAS, see machines.training.finite
+        return radii
 
     def most(self) -> float:
         """How many times a Euclidean distance one of this reduction may be: |x|_1 <= sqrt(d) |x|_2."""
         return float(np.sqrt(self.z.width)) if self.reduction == _native.Reduction.l1 else 1.0
 
-    def lost(self, shift: NDArray[np.float64] | None) -> float:
+    def lost(self, shift: NDArray[np.float64] | None, levels: Levels) -> NDArray[np.float64]:
         """How far from a distance, at most, that of samples is which are rounded to float32 after such a move."""
         if not self.properties.movable or self.z.dtype == np.float32:
-            return 0.0
-        return float(np.finfo(np.float32).eps) * self.most() * self.radius(shift)
+            return np.zeros((levels.count, levels.count))
+        radii = self.radii(shift, levels)
+        return float(np.finfo(np.float32).eps) * self.most() * 0.5 * (radii[:, None] + radii)
 
     def matrices(
         self, whole: SquareMatrix, order: NDArray[np.int64] | None, packed: int, *, single: bool
     ) -> _native.Matrices:
         """In float32, too, where the error of that can be bounded."""
-        shift, error, lost = self.shift(), np.inf, 0.0
-        if single and self.fits_single() and np.isfinite(error := self.accuracy_at(shift, 0.0).error):
-            shift = self.single_shift(shift)
-            lost = self.accuracy_at(shift, self.lost(shift)).error - error
+        shift, errors, lost = self.shift(), None, 0.0
+        if single and self.fits_single():
+            levels = (
+                Levels.by(self.sizes(), samples=len(self.z)) if self.properties.product else Levels.one(len(self.z))
+            )
+            exact = np.zeros((levels.count, levels.count))
+            errors = alone(self.accuracy_at(shift, exact, levels), levels, order)
+            if np.isfinite(errors.largest):
+                shift = self.single_shift(shift)
+                moved = self.accuracy_at(shift, self.lost(shift, levels), levels)
+                lost = max(0.0, alone(moved, levels, order).largest - errors.largest)
+            else:
+                errors = None
         formula = _native.Formula(self.reduction, self.steps, self.rate)
-        return _native.formula_matrices(self.x.rows(), formula, shift, self.scale, error, lost, packed, order)
+        return _native.formula_matrices(self.x.rows(), formula, shift, self.scale, errors, lost, packed, order)
 
     def fits_single(self) -> bool:
         """Whether squares of the data, and the numbers of the formula, are well within the range of float32."""
         return float(self.z.squares().max(initial=0.0)) < 1e30 and within(1e30, self.steps)
 
-    def accuracy(self) -> _native.Bound | None:
+    def sizes(self) -> NDArray[np.float64] | None:
+        if self.properties.product:
+            return self.z.squares(None, self.scale)
+        return self.z.squares(self.single_shift(self.shift()), self.scale) if self.properties.movable else None
+
+    def accuracy(self, levels: Levels) -> list[_native.Bound] | None:
         if not self.fits_single():
             return None
         shift = self.single_shift(self.shift())
-        return self.accuracy_at(shift, self.lost(shift))
+        return self.accuracy_at(shift, self.lost(shift, levels), levels)
 
-    def accuracy_at(self, shift: NDArray[np.float64] | None, lost: float) -> _native.Bound:
-        """A bound on the entries in float32 of samples moved there, if distances are off by ``lost``."""
+    def accuracy_at(
+        self, shift: NDArray[np.float64] | None, lost: NDArray[np.float64], levels: Levels
+    ) -> list[_native.Bound]:
+        """Bounds on the entries in float32 of samples moved there, if distances are off by ``lost``."""
         formula = _native.Formula(self.reduction, self.steps, self.rate)
-        return _native.bound_of(formula, self.largest(shift), lost)
+        return _native.bounds_of(formula, self.largest(shift, levels).ravel(), lost.ravel())
 
-    def largest(self, shift: NDArray[np.float64] | None) -> float:
-        """A bound on the size of the reduction of samples moved there, before the steps; infinity if none is known."""
+    def largest(self, shift: NDArray[np.float64] | None, levels: Levels) -> NDArray[np.float64]:
+        """Bounds on the size of the reduction of samples moved there, before the steps; infinity if none is known."""
         kind = self.properties
         if kind.product:
-            return float(self.z.squares(None, self.scale).max(initial=0.0))
+            norms = np.sqrt(levels.largest(self.z.squares(None, self.scale)))
+            return np.multiply.outer(norms, norms)
         if kind.movable:
-            return (2 * self.most() * self.radius(shift)) ** kind.power
+            radii = self.radii(shift, levels)
+            return (self.most() * np.add.outer(radii, radii)) ** kind.power
         if self.reduction == _native.Reduction.equal:
-            return float(self.z.width) if told_apart(self.z) else np.inf
-        return (2 if kind.distance else 1) * float(self.z.totals().max(initial=0.0))  # of histograms
+            return np.full((levels.count, levels.count), float(self.z.width) if told_apart(self.z) else np.inf)
+        totals = levels.largest(self.z.totals())  # of histograms
+        return (np.add if kind.distance else np.maximum).outer(totals, totals)
+
+
+def alone(bounds: list[_native.Bound], levels: Levels, order: NDArray[np.int64] | None) -> _native.EntryErrors:
+    """The errors of a matrix that is all there is."""
+    program = _native.Program([(_native.Action.part, 0, 0.0, [])], [])
+    return _native.errors_of(program, [bounds], levels.ordered(order), levels.count)
 
 
 def told_apart(z: Vectors | SparseVectors) -> bool:

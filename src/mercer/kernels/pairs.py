@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _native
+from mercer.kernels.levels import Levels
 from mercer.memory import empty
 from mercer.samples.base import Array
 
@@ -135,8 +136,15 @@ class Pairs(ABC):
         make = _native.function_pairs_f32 if dtype == np.float32 else _native.function_pairs_f64
         return make(self, *self.shape)
 
-    def accuracy(self) -> _native.Bound | None:
-        """How large the entries are, and how wrong in float32; None where that is not known, or nothing gained."""
+    def sizes(self) -> NDArray[np.float64] | None:
+        """A number of each sample that tells how large its entries, and their errors, may be; None if there is none."""
+        return None
+
+    def accuracy(self, levels: Levels) -> list[_native.Bound] | None:
+        """How large the entries between any two levels of samples are, and how wrong in float32, row by row.
+
+        None where that is not known, or nothing gained.
+        """
         return None
 
     def block(self, rows: Rows, columns: slice) -> Array:
@@ -245,12 +253,13 @@ class StoredPairs(Pairs):
         given = _native.given_pairs_f32 if dtype == np.float32 else _native.given_pairs_f64
         return given(self.matrix, np.ascontiguousarray(self.columns, dtype=np.int64))
 
-    def accuracy(self) -> _native.Bound | None:
+    def accuracy(self, levels: Levels) -> list[_native.Bound] | None:
         """Entries in float32 are what they are; of others that precision would take more than it gives."""
         if self.dtype != np.float32:
             return None
         parts = chunks(len(self.matrix), self.matrix.shape[1] * self.matrix.itemsize)
-        return _native.Bound(max((float(np.abs(self.matrix[rows]).max()) for rows in parts), default=0.0), 0.0)
+        most = max((float(np.abs(self.matrix[rows]).max()) for rows in parts), default=0.0)
+        return [_native.Bound(most, 0.0)] * levels.count**2
 
     def product(self, V: Array) -> Array:
         """Without a copy if all columns are wanted as they are; in parts, so that Ctrl-C is heard between them."""

@@ -24,7 +24,15 @@ from mercer.solvers.removal import INSIDE, bordered, independent
 
 @dataclass(frozen=True, eq=False)
 class LooBound(Shown):
-    """What ``loo_bound`` found; ``print`` it."""
+    """What ``loo_bound`` found; ``print`` it.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mercer import SVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = loo_bound(SVC(kernel="linear").fit(X[:, :2], y), X[:, :2], y)
+    >>> found.stable, len(found.span_errors), found.span <= found.xi_alpha
+    (True, 569, True)
+    """
 
     #: The share of samples for which 2 |a| R^2 + slack is at least 1.
     xi_alpha: float

@@ -262,7 +262,7 @@ def settle(
 ) -> None:
     """Computes those values in float64 whose sign float32 leaves in doubt."""
     live = gram._live
-    doubt = 0.0 if live is None else live.matrices.error
+    doubt = 0.0 if live is None else live.matrices.errors.largest
     unsure = np.flatnonzero((np.abs(values) <= doubt * sizes).any(axis=1))
     if not len(unsure):
         return

@@ -219,14 +219,14 @@ class Trials:
 
     def _chains(self, chains: list[Chain], results: Results) -> list[int]:
         """Solves the chains; the numbers of cells that have to go alone after all."""
-        before = {id(chain): chain.cells[0].before_key() for chain in chains}
-        place = {key: i for i, key in enumerate(dict.fromkeys(before.values()))}
+        before = [chain.cells[0].before_key() for chain in chains]
+        place = {key: i for i, key in enumerate(dict.fromkeys(before))}
         refused: set[int] = set()
-        kernels = max(list(before.values()).count(key) for key in place)
+        kernels = max(before.count(key) for key in place)
 
         def solve(work: list[tuple[Chain, int]]) -> None:
             # Rows that were transformed for a split live only as long as its cells are solved.
-            transformed = lambda pair: (place[before[id(pair[0])]], pair[1])  # noqa: E731
+            transformed = lambda pair: (place[pair[0].cells[0].before_key()], pair[1])  # noqa: E731
             work = sorted(work, key=transformed) if None not in place or len(place) > 1 else work
             threads = min(self._threads(), len(work))
 
@@ -426,29 +426,33 @@ def run(work: list[Any], solve: Callable[..., None], threads: int, stop: threadi
     left, lock = iter(work), threading.Lock()
     failed: list[BaseException] = []
 
-    def go_on() -> None:
-        while not stop.is_set():
-            with lock:
-                one = next(left, None)
-            if one is None:
-                return
-            try:
+    def go_on(ended: threading.Event) -> None:
+        try:
+            while not stop.is_set():
+                with lock:
+                    one = next(left, None)
+                if one is None:
+                    return
                 solve(*one)
-            except BaseException as error:
-                failed.append(error)
-                stop.set()
-
-    workers = [threading.Thread(target=go_on, daemon=True) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
-    try:
-        for worker in workers:
-            while worker.is_alive():
-                worker.join(0.05)
-    finally:
-        if any(worker.is_alive() for worker in workers):  # an exception came while waiting
+        except BaseException as error:
+            failed.append(error)
             stop.set()
-            for worker in workers:
-                worker.join()
+        finally:
+            ended.set()
+
+    # Threads are not joined: one whose join is interrupted counts as ended, whether it has or not.
+    ends = [threading.Event() for _ in range(threads)]
+    for ended in ends:
+        threading.Thread(target=go_on, args=(ended,), daemon=True).start()
+    try:
+        for ended in ends:
+            while not ended.wait(0.05):
+                pass
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        for ended in ends:
+            ended.wait()
     if failed:
         raise failed[0]

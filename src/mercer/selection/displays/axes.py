@@ -50,7 +50,7 @@ def legend(ax: Any) -> Any:
 def size_of(ax: Any) -> Vector:
     """Width and height of the axes in inches, as far as they are known before they are laid out."""
     box = ax.get_position()
-    return np.array(ax.figure.get_size_inches()) * (box.width, box.height)
+    return np.asarray(ax.figure.get_size_inches() * np.array([box.width, box.height]))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Axis:
     @property
     def at(self) -> Vector:
         """Where the cells are."""
-        return self.places[self.index]
+        return np.asarray(self.places[self.index])
 
     @property
     def edges(self) -> Vector:
@@ -112,7 +112,8 @@ class Axis:
             texts = [f"{v:g}" if isinstance(v, float) else shorten(str(v), 24, placeholder="...") for v in self.values]
             getattr(ax, f"set_{which}ticks")(self.places, texts)
             if which == "x" and sum(map(len, texts)) > 40:
-                ax.tick_params(axis="x", labelrotation=30)
+                for label in ax.get_xticklabels():
+                    label.set(rotation=30, ha="right", rotation_mode="anchor")
         ax.set(**{f"{which}label": self.name})
 
 

@@ -227,7 +227,12 @@ class PathDisplay:
         smoothest = self.one_standard_error_index
         if smoothest is not None:
             (self.one_standard_error_,) = ax.plot(
-                x[smoothest], shown[smoothest], marker="D", ms=8, label="one-SE choice", **style
+                x[smoothest],
+                shown[smoothest],
+                marker="D",
+                ms=12 if smoothest == best else 8,
+                label="one-SE choice",
+                **style,
             )
         (self.best_,) = ax.plot(x[best], shown[best], marker="*", ms=12, label="best", **style)
         limit = sign * (means[best] - standard_error(test)[best])

@@ -234,8 +234,9 @@ class ValidationSurfaceDisplay:
         bold = {"linewidths": 1.0, "zorder": 3, **white}
         self.one_standard_error_ = None
         if smoothest is not None:
+            size = star if smoothest == best else DIAMOND * star  # so that both can be seen
             self.one_standard_error_ = ax.scatter(
-                x[[smoothest]], y[[smoothest]], marker="D", s=(DIAMOND * star) ** 2, label="one-SE choice", **bold
+                x[[smoothest]], y[[smoothest]], marker="D", s=size**2, label="one-SE choice", **bold
             )
         self.best_ = ax.scatter(x[[best]], y[[best]], marker="*", s=star**2, label="best", **bold)
 

@@ -121,7 +121,7 @@ def metric_of(search: Any) -> str:
     refit = getattr(search, "refit", None)
     if isinstance(refit, str) and f"mean_test_{refit}" in search.cv_results_:
         return refit
-    names = [name.removeprefix("mean_test_") for name in search.cv_results_ if name.startswith("mean_test_")]
+    names: list[str] = [name.removeprefix("mean_test_") for name in search.cv_results_ if name.startswith("mean_test_")]
     if len(names) == 1:
         return names[0]
     raise ValueError(
