@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 namespace mercer {
@@ -162,21 +163,25 @@ EntryErrors errors_of(const Matrices& matrices, const ProblemRun& run) {
 
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(const Matrices& matrices, ExactProducts& products, ProblemRun& run, const Settings& settings) {
+bool judge(const Matrices& matrices, Doubt doubt, std::optional<ExactProducts>& products, ProblemRun& run,
+           const Settings& settings) {
     const double tol = settings.tol;
     const EntryErrors errors = errors_of(matrices, run);
     const bool held = matrices.single->row(0); // then room was made for the error where that was possible
-    Doubt doubt(*matrices.exact, run, errors);
     run.plain = true;
+    const auto exact = [&]() -> ExactProducts& {
+        if (!products) products.emplace(*matrices.exact, run.problem, run.a, run.f);
+        return *products;
+    };
     // The objectives first: what they need is computed at half the price.
     if (doubt.objectives > settings.close * std::abs(dual(run.problem, run.a, run.f))) {
-        products.support();
+        exact().support();
         doubt.objectives = 0;
         run.plain = false;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
     if (doubt.violation > kNegligible * tol && !(held && run.solved.violation + doubt.violation <= tol)) {
-        products.violators(errors);
+        exact().violators(errors);
         doubt.violation = 0;
         run.plain = false;
     }
@@ -189,8 +194,9 @@ bool judge(const Matrices& matrices, ExactProducts& products, ProblemRun& run, c
 
 template <class T>
 void solve_in(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& run, Settings settings, Index number) {
-    const LentRows<T> lent =
+    LentRows<T> lent =
         settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, run.problem, settings);
+    if constexpr (std::is_same_v<T, float>) lent.block = run.block.get();
     run.bits = 8 * int(sizeof(T));
     decompose(gram, lent, run.problem, run.total, settings, run.solved, run.begun, run.a, run.f, number);
 }
@@ -202,17 +208,19 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
     if (matrices.single && single_may_do(problem, *matrices.single, settings.tol)) {
         solve_in(*matrices.single, memory, run, settings, number);
         // What rounding may have done to the violation is made room for where steps are cheap.
-        if (const Doubt doubt(*matrices.exact, run, errors_of(matrices, run));
-            matrices.single->row(0) && run.solved.status == Status::converged &&
+        Doubt doubt(*matrices.exact, run, errors_of(matrices, run));
+        if (matrices.single->row(0) && run.solved.status == Status::converged &&
             run.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
             Settings finer = settings;
             finer.tol = settings.tol - doubt.violation;
             if (finer.max_steps >= 0) finer.max_steps = std::max<Index>(0, finer.max_steps - run.solved.steps);
             solve_in(*matrices.single, memory, run, finer, number);
+            doubt = Doubt(*matrices.exact, run, errors_of(matrices, run));
         }
-        ExactProducts products(*matrices.exact, problem, run.a, run.f);
-        if (judge(matrices, products, run, settings)) return;
-        products.all();
+        std::optional<ExactProducts> products;
+        if (judge(matrices, doubt, products, run, settings)) return;
+        if (!products) products.emplace(*matrices.exact, problem, run.a, run.f);
+        products->all();
         run.plain = false;
     } else {
         run.begun = false; // f may be known, but not to these digits

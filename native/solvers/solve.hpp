@@ -5,6 +5,7 @@
 #include "gram/matrices.hpp"
 #include "solvers/certificate.hpp"
 #include "solvers/decomposition.hpp"
+#include "solvers/inner_solver.hpp"
 
 #include <functional>
 #include <memory>
@@ -25,6 +26,8 @@ struct ProblemRun {
     Solved solved;
     Certificate certificate;
     int bits = 64; // the precision in which it ended
+    // Rows in single precision that its next problem, on the same samples, will want.
+    std::shared_ptr<InnerSolver<float>> block = nullptr;
     // Told that it is solved; makes another problem of it, if there is one, and says so.
     std::function<bool(ProblemRun&)> next = nullptr;
 };
