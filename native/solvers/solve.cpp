@@ -155,18 +155,12 @@ void doubt_rounding(const Gram<double>& exact, ProblemRun& run, double tol) {
     }
 }
 
-// What the entries of the matrix in single precision may be off by, as far as f is concerned: where f was given, a part
-// of it may have been found in double precision, so that the errors of the coefficients then and of those now add up.
-EntryErrors errors_of(const Matrices& matrices, const ProblemRun& run) {
-    return run.mixed ? matrices.single->errors().scaled(2, 0) : matrices.single->errors();
-}
-
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
 bool judge(const Matrices& matrices, Doubt doubt, std::optional<ExactProducts>& products, ProblemRun& run,
            const Settings& settings) {
     const double tol = settings.tol;
-    const EntryErrors errors = errors_of(matrices, run);
+    const EntryErrors& errors = matrices.single->errors();
     const bool held = matrices.single->row(0); // then room was made for the error where that was possible
     run.plain = true;
     const auto exact = [&]() -> ExactProducts& {
@@ -194,10 +188,10 @@ bool judge(const Matrices& matrices, Doubt doubt, std::optional<ExactProducts>& 
 
 template <class T>
 void solve_in(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& run, Settings settings, Index number) {
+    run.bits = 8 * int(sizeof(T)); // first, as an f that is known must not be certified for more than it is
     LentRows<T> lent =
         settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, run.problem, settings);
     if constexpr (std::is_same_v<T, float>) lent.block = run.block.get();
-    run.bits = 8 * int(sizeof(T));
     decompose(gram, lent, run.problem, run.total, settings, run.solved, run.begun, run.a, run.f, number);
 }
 
@@ -208,14 +202,14 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
     if (matrices.single && single_may_do(problem, *matrices.single, settings.tol)) {
         solve_in(*matrices.single, memory, run, settings, number);
         // What rounding may have done to the violation is made room for where steps are cheap.
-        Doubt doubt(*matrices.exact, run, errors_of(matrices, run));
+        Doubt doubt(*matrices.exact, run, matrices.single->errors());
         if (matrices.single->row(0) && run.solved.status == Status::converged &&
             run.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
             Settings finer = settings;
             finer.tol = settings.tol - doubt.violation;
             if (finer.max_steps >= 0) finer.max_steps = std::max<Index>(0, finer.max_steps - run.solved.steps);
             solve_in(*matrices.single, memory, run, finer, number);
-            doubt = Doubt(*matrices.exact, run, errors_of(matrices, run));
+            doubt = Doubt(*matrices.exact, run, matrices.single->errors());
         }
         std::optional<ExactProducts> products;
         if (judge(matrices, doubt, products, run, settings)) return;
@@ -247,7 +241,7 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, 
     } catch (...) {
         memory.computed += run.solved.computed;
         if (run.begun) {
-            const EntryErrors errors = run.bits == 32 ? errors_of(matrices, run) : EntryErrors();
+            const EntryErrors errors = run.bits == 32 ? matrices.single->errors() : EntryErrors();
             run.certificate = certify(run, Doubt(*matrices.exact, run, errors));
             doubt_rounding(*matrices.exact, run, settings.tol);
         }

@@ -20,8 +20,7 @@ struct ProblemRun {
     double *a = nullptr, *f = nullptr;
     bool finished = false; // false if an interruption came first; a and f belong together even then, once begun
     bool begun = false;
-    bool known = false; // whether f is K a already, to the last bits of the matrix: then it is not computed
-    bool mixed = false; // whether a part of an f that is known may be from the matrix in double precision
+    bool known = false; // whether all of f is K a in single precision already: then it is not computed
     bool plain = false; // whether all of f is K a in single precision, none of it made exact
     Solved solved;
     Certificate certificate;

@@ -545,3 +545,16 @@ def test_samples_that_stand_twice_in_an_order_are_two_of_the_same(kernel):
     assert found.certificate.converged
     assert found.certificate.dual == pytest.approx(expected.certificate.dual, rel=1e-7)
     np.testing.assert_allclose(found.f, expected.f, atol=1e-4)
+
+
+def test_a_solution_is_resumable_if_nothing_of_it_was_computed_in_float64():
+    X, sign = overlapping(1000)
+    gram, problem = Gaussian(3.0).gram(X), hinge(sign, 1.0)
+    (rough,) = SMO(tol=0.1).solve(gram, [problem])
+    (fine,) = SMO(tol=1e-4).solve(gram, [problem])
+    (exact,) = SMO(tol=1e-9).solve(gram, [problem])
+    assert [one.resumable for one in (rough, fine, exact)] == [True, False, False]
+    (again,) = SMO(tol=0.1).solve(gram, [problem], [(rough.coefficients, rough.f)])
+    assert again.certificate.iterations == 0
+    np.testing.assert_array_equal(again.f, rough.f)
+    assert again.certificate.violation == rough.certificate.violation

@@ -83,8 +83,11 @@ class Cuts:
         limits = range_of(scorer, machine)
         return None if limits is None else cls(way, *limits)
 
-    def run(self, chains: list[Chain], results: Results, solve: Solve) -> None:
-        """Solves split after split what is still needed of the chains, and cuts the rest."""
+    def run(self, chains: list[Chain], results: Results, solve: Solve, refused: set[int]) -> None:
+        """Solves split after split what is still needed of the chains, and cuts the rest.
+
+        ``solve`` adds to ``refused`` the numbers of cells that have to go alone: those are left out.
+        """
         cells = [cell for chain in chains for cell in chain.cells]
 
         def go(some: list[Chain], split: int) -> None:
@@ -101,9 +104,10 @@ class Cuts:
         for split in range(1, results.splits):
             alive = {cell.number for cell in cells if not self.lost(results, cell, leader)}
             go(chains, split)
-            leader = max((c for c in cells if c.number in results.trials), key=lambda c: self.mean(results, c))
+            complete = [cell for cell in cells if cell.number in results.trials]
+            leader = max(complete, key=lambda cell: self.mean(results, cell), default=leader)
         for cell in cells:
-            if cell.number not in results.trials:
+            if cell.number not in results.trials and cell.number not in refused:
                 evidence = "bounded" if self.way == "safe" else "raced"
                 results.cut(cell, evidence, self.interval(results, cell))
 

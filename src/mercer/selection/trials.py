@@ -243,7 +243,7 @@ class Trials:
         if self.cut is None:
             solve([(chain, split) for chain in chains for split in range(len(self.splits))])
         else:
-            self.cut.run(chains, results, solve)
+            self.cut.run(chains, results, solve, refused)
         return sorted(refused)
 
     def _threads(self) -> int:
