@@ -17,10 +17,6 @@ from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _Passthroug
 from mercer.samples.base import Array
 
 
-class Forgotten(Exception):  # noqa: N818 - no error: what can still be had is found anew
-    """What was known of a cell while it was scored, and is not kept."""
-
-
 class Known:
     """The answers of one machine at some rows, given the values of its functions there."""
 

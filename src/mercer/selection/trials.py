@@ -30,7 +30,7 @@ from mercer.selection.cells import Cell, Chain
 from mercer.selection.checkpoint import Checkpoint
 from mercer.selection.cuts import Cuts
 from mercer.selection.grid import default_grid
-from mercer.selection.held_out import Forgotten, Known, plain_score, takes_answers
+from mercer.selection.held_out import Known, plain_score, takes_answers
 from mercer.selection.matrices import budget_of
 from mercer.selection.plan import Plan
 from mercer.selection.results import Finished, Outcome, Results, by_name
@@ -191,7 +191,7 @@ class Trials:
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
         try:
             values = np.concatenate([np.asarray(part.answer(method)) for part in parts])
-        except Forgotten:
+        except LookupError:  # what is not kept
             machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
         return values[np.argsort(held_out, kind="stable")]
