@@ -85,6 +85,8 @@ void solve_chains(const Matrices& matrices, const std::vector<Chain>& chains, co
         const std::lock_guard lock(mutex);
         return stopped = stopped || (pulse.due() && stop());
     };
+    Settings within = settings;
+    if (stop) within.stop = asked_to_stop;
     std::vector<ProblemRun> tasks;
     std::vector<std::unique_ptr<Walk>> walks;
     for (std::size_t i = 0; i < chains.size(); ++i) {
@@ -95,7 +97,7 @@ void solve_chains(const Matrices& matrices, const std::vector<Chain>& chains, co
             return !asked_to_stop() && walks[i]->next(run);
         };
     }
-    solve(matrices, tasks, settings);
+    solve(matrices, tasks, within);
 }
 
 } // namespace mercer

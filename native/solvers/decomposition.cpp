@@ -252,6 +252,7 @@ template <class T> class Decomposition {
 
     // True if asked to stop.
     bool report() {
+        if (settings_.stop && settings_.stop()) return true;
         if (!settings_.progress || !pulse_.due()) return false;
         find_gap();
         return settings_.progress(reached(0, 0));

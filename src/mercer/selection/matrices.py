@@ -40,19 +40,21 @@ class Layout:
 
     rows: int
     budget: int
-    #: Whether a reduction is stored for all widths, and in which precision.
+    #: The precision of the reduction that is stored for all widths; None if there is none.
     reduction: np.dtype[Any] | None
     #: Whether matrices are held whole.
     held: bool
 
     @classmethod
     def of(cls, rows: int, budget: int, kernels: int, at_once: int) -> Layout:
-        """What fits: a reduction in float64 and matrices in float32, at best; else less, down to rows as they come."""
+        """What fits: a reduction in float64 and matrices in float32, at best; else less, down to rows as they come.
+
+        Matrices are held of entries in float64, which a reduction in float32 does not give.
+        """
         matrix = 4 * rows * (rows + 16) * min(at_once, kernels)
-        if kernels > 1:
-            for dtype in (np.dtype(np.float64), np.dtype(np.float32)):
-                if dtype.itemsize * rows**2 + matrix <= budget:
-                    return cls(rows, budget, dtype, True)
+        exact = np.dtype(np.float64)
+        if kernels > 1 and exact.itemsize * rows**2 + matrix <= budget:
+            return cls(rows, budget, exact, True)
         return cls(rows, budget, None, matrix <= budget)
 
     @property
