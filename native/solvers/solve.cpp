@@ -48,6 +48,9 @@ constexpr double kNegligible = 0.05, kRoom = 0.6;
 // the matrix. This part of their bound times a'a is about five standard deviations of that where they are independent,
 // and twice the most that was seen.
 constexpr double kDoubt = 0.03;
+// The same where entries are rounded once: an error is as likely as any other within its bound, and two mirrored ones
+// are one.
+constexpr double kDoubtRounded = 2;
 
 // At least this of k(x, x), which bounds the entries: where the bound on the errors is as small as they are, as in
 // sums with a large constant, its part is too little. A tenth more than the most that was seen.
@@ -98,17 +101,22 @@ LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& probl
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const Gram<double>& exact, const ProblemRun& run, const EntryErrors& entries) {
+    Doubt() = default;
+    // Where all of f, or a part of it, is from the matrix in single precision.
+    Doubt(const Matrices& matrices, const ProblemRun& run) {
+        const EntryErrors& entries = matrices.single->errors();
+        const double part = matrices.single->rounded() ? kDoubtRounded : kDoubt;
         const ProductErrors errors(entries, run.problem, run.a);
         violation = 2 * errors.largest();
         if (violation == 0) return;
-        objectives = kDoubt * errors.independent();
+        objectives = part * errors.independent();
         double energy = 0;
         for (Index p = 0; p < run.problem.count; ++p) {
             if (run.a[p] == 0) continue;
             const Index sample = run.problem.sample_of(p);
             const int level = entries.level(sample);
-            const double more = kRounded * std::abs(exact.diagonal(sample)) - kDoubt * entries.between(level, level);
+            const double diagonal = std::abs(matrices.exact->diagonal(sample));
+            const double more = kRounded * diagonal - part * entries.between(level, level);
             objectives += std::max(0.0, more) * run.a[p] * run.a[p];
             energy += run.a[p] * run.f[p];
         }
@@ -202,14 +210,14 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
     if (matrices.single && single_may_do(problem, *matrices.single, settings.tol)) {
         solve_in(*matrices.single, memory, run, settings, number);
         // What rounding may have done to the violation is made room for where steps are cheap.
-        Doubt doubt(*matrices.exact, run, matrices.single->errors());
+        Doubt doubt(matrices, run);
         if (matrices.single->row(0) && run.solved.status == Status::converged &&
             run.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
             Settings finer = settings;
             finer.tol = settings.tol - doubt.violation;
             if (finer.max_steps >= 0) finer.max_steps = std::max<Index>(0, finer.max_steps - run.solved.steps);
             solve_in(*matrices.single, memory, run, finer, number);
-            doubt = Doubt(*matrices.exact, run, matrices.single->errors());
+            doubt = Doubt(matrices, run);
         }
         std::optional<ExactProducts> products;
         if (judge(matrices, doubt, products, run, settings)) return;
@@ -241,8 +249,7 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, 
     } catch (...) {
         memory.computed += run.solved.computed;
         if (run.begun) {
-            const EntryErrors errors = run.bits == 32 ? matrices.single->errors() : EntryErrors();
-            run.certificate = certify(run, Doubt(*matrices.exact, run, errors));
+            run.certificate = certify(run, run.bits == 32 ? Doubt(matrices, run) : Doubt());
             doubt_rounding(*matrices.exact, run, settings.tol);
         }
         throw;
