@@ -360,3 +360,13 @@ def test_ask_and_tell():
     scores = [float(trial.scores["score"].mean()) for trial in trials._told]
     assert float(trials.best.scores["score"].mean()) == max(scores)
     assert len({str(trial.params) for trial in trials._told}) == 3
+
+
+def test_predictions_of_penalties_for_each_target():
+    y = np.stack([WAVE, X[:, 0]], axis=1)
+    trials = Trials(KernelRidge(kernel="rbf"), X, y, cv=3)
+    cells = [{"alpha": np.array([0.1, other])} for other in (1.0, 10.0)]
+    trials.evaluate_all(cells)
+    for cell in cells:
+        expected = cross_val_predict(KernelRidge(kernel="rbf", **cell), X, y, cv=3)
+        np.testing.assert_allclose(trials.predictions(cell), expected, rtol=1e-6)

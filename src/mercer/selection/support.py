@@ -179,12 +179,12 @@ class Spread:
 
     rows: Positions
     size: int
-    #: Whether that is worth it: a few of many rows are better alone.
+    #: Whether that is possible and worth it: rows that repeat, and a few of many, are better alone.
     all: bool
 
     @classmethod
     def of(cls, rows: Positions, size: int) -> Spread:
-        return cls(rows, size, 2 * len(rows) >= size)
+        return cls(rows, size, 2 * len(rows) >= size and len(np.unique(rows)) == len(rows))
 
     def whole(self, problem: Problem) -> bool:
         """Whether a problem has one coefficient for each of the rows, and becomes one of all."""
