@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVR, KernelRidge, OneClassSVM
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, IndefiniteKernelWarning, Linear
 from mercer.selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -411,3 +411,13 @@ def test_cells_that_go_alone_are_not_cut(cut):
         exact = ours.cv_results_["evidence"] == "exact"
         assert exact[-3:].all()
         assert np.array_equal(ours.cv_results_["mean_test_score"][exact], theirs.cv_results_["mean_test_score"][exact])
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+def test_an_indefinite_kernel_is_fitted_on_its_own(y):
+    grid = {"C": [1, 100], "kernel": ["sigmoid", "rbf"]}
+    with pytest.warns(IndefiniteKernelWarning):
+        ours = GridSearchCV(SVC(gamma=1, coef0=-1), grid, cv=3, refit=False).fit(X, y)
+    with pytest.warns(IndefiniteKernelWarning):
+        theirs = model_selection.GridSearchCV(SVC(gamma=1, coef0=-1), grid, cv=3, refit=False).fit(X, y)
+    agree(ours, theirs)

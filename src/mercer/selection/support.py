@@ -31,6 +31,7 @@ from mercer.selection.cells import ALONG
 from mercer.selection.held_out import Known
 from mercer.selection.views import Rows
 from mercer.solvers import Solution
+from mercer.solvers.convexity import first_refuted
 
 Positions = NDArray[np.int64]
 MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
@@ -79,6 +80,11 @@ class Answered:
     def certificate(self) -> Any:
         found = tuple(certificate_of(solution) for solution in self.solutions)
         return found[0] if len(found) == 1 else found
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a problem is known not to be convex, so that it has several solutions."""
+        return first_refuted(certificate_of(solution) for solution in self.solutions) is not None
 
     def known(self, rows: Rows, at: int) -> Known:
         """What stands for the fitted machine at the rows that were held out (0) or trained on (1)."""

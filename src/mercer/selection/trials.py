@@ -289,6 +289,8 @@ class Trials:
         )
         made, outcomes = (time.perf_counter() - begun) / len(chain.cells), []
         for cell, answered in zip(chain.cells, found, strict=False):
+            if isinstance(answered, support.Answered) and answered.refuted:
+                return False  # where it ends depends on where it begins: a fit of its own warns of that
             if isinstance(answered, Exception):
                 outcome = self._failed(answered, made)
             else:
