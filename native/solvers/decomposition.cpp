@@ -67,7 +67,7 @@ template <class T> class Decomposition {
             const std::vector<Index>& working = choose();
             Index limit = stopping_.most_steps() - solved_.steps;
             if (!active_) limit = std::min(limit, Policy::steps(Index(working.size())));
-            if (all_) limit = std::min(limit, policy_.steps_of_all());
+            if (all_ && !policy_.whole()) limit = std::min(limit, policy_.steps_of_all());
             Outcome outcome;
             const Status status = minimise(working, limit, outcome);
             solved_.steps += outcome.steps;

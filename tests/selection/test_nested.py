@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from scipy.stats import loguniform
 from sklearn import model_selection
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -101,3 +102,20 @@ def test_fits_that_fail():
     search = GridSearchCV(SVC(), {"C": [-1]}, cv=2)
     with pytest.raises(ValueError, match="All the 3 fits failed"):
         nested_cross_validate(search, X, TWO, cv=3)
+
+
+def test_splits_may_be_masks():
+    masks = [(np.arange(N) % 3 != k, np.arange(N) % 3 == k) for k in range(3)]
+    search = GridSearchCV(SVC(**SURE), GRID, cv=INNER)
+    theirs = model_selection.cross_validate(search, X, TWO, cv=masks, return_estimator=True)
+    ours = nested_cross_validate(search, X, TWO, cv=masks)
+    assert np.array_equal(ours["test_score"], theirs["test_score"])
+    assert np.array_equal(ours["best_score"], [one.best_score_ for one in theirs["estimator"]])
+
+
+def test_random_cells_have_their_own_scores():
+    search = RandomizedSearchCV(SVC(**SURE), {"C": loguniform(1e-3, 1e3)}, n_iter=4, cv=INNER)
+    answer = nested_cross_validate(search, X, TWO, cv=OUTER)
+    for (train, _), params, score in zip(OUTER.split(X), answer["best_params"], answer["best_score"], strict=True):
+        alone = model_selection.cross_val_score(SVC(**SURE, **params), X[train], TWO[train], cv=INNER)
+        assert np.isclose(alone.mean(), score)

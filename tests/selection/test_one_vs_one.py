@@ -168,6 +168,7 @@ def test_after_steps_of_a_pipeline(plainly, monkeypatch):
         np.testing.assert_array_equal(one.scores["score"], other.scores["score"])
 
 
+@pytest.mark.filterwarnings("ignore::mercer.kernels.IndefiniteKernelWarning")
 @pytest.mark.parametrize(
     "machine",
     [SVC(gamma=0.1, votes="distance"), SVC(gamma=0.1, strategy="ovr"), SVC(kernel="sigmoid", gamma=0.01)],

@@ -20,8 +20,8 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import SVC, KernelRidge, OneClassSVM
-from mercer.kernels import Gaussian, Linear
+from mercer import SVC, SVR, KernelRidge, OneClassSVM
+from mercer.kernels import Gaussian, IndefiniteKernelWarning, Linear
 from mercer.selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -355,3 +355,69 @@ class TestCuts:
         for name, column in search.cv_results_.items():
             if name.startswith(("split", "mean_test")):
                 np.testing.assert_array_equal(again.cv_results_[name], column)
+
+
+BOOTSTRAPS = [(np.random.default_rng(seed).integers(0, 60, 80), np.arange(60, N)) for seed in range(2)]
+SIGNED = [(np.r_[0:60, -N : 20 - N], np.arange(-30, 0)), (np.arange(30 - N, 0), np.arange(30))]
+
+
+@pytest.mark.parametrize("splits", [BOOTSTRAPS, SIGNED], ids=["bootstrap", "negative positions"])
+@pytest.mark.parametrize("name", ["SVC", "SVC scale", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge"])
+def test_rows_that_repeat_in_a_split(name, splits):
+    case = CASES[name]
+    asked = {"cv": splits, "scoring": case.scoring, "refit": False, "return_train_score": True}
+    ours = GridSearchCV(case.machine, case.grid, **asked).fit(case.X, case.y)
+    theirs = model_selection.GridSearchCV(case.machine, case.grid, **asked).fit(case.X, case.y)
+    agree(ours, theirs)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("kernels", [["precomputed", "rbf"], ["rbf", "precomputed"]])
+def test_kernels_of_a_given_matrix_and_of_its_rows(kernels, y):
+    grid, K = {"C": [0.1, 10], "kernel": kernels}, Gaussian(1)(X)
+    ours = GridSearchCV(SVC(**SURE), grid, cv=3).fit(K, y)
+    agree(ours, model_selection.GridSearchCV(SVC(**SURE), grid, cv=3).fit(K, y))
+
+
+@pytest.mark.parametrize(
+    ("machine", "y"),
+    [
+        (SVR(), np.where(np.arange(N) == 80, np.nan, WAVE)),
+        (SVR(), np.where(np.arange(N) == 80, np.inf, WAVE)),
+        (SVC(), np.where(np.arange(N) == 80, 0.5, THREE)),
+        (SVC(break_ties=True, decision_function_shape="ovo"), THREE),
+    ],
+    ids=["nan", "infinite", "no label", "refused by the machine"],
+)
+def test_scores_that_fail(machine, y):
+    asked = {"cv": [(np.arange(70), np.arange(70, N))], "refit": False, "error_score": -7}
+    with pytest.warns(UserWarning, match="Scoring failed"):
+        ours = GridSearchCV(machine, {"C": [0.1, 1]}, **asked).fit(X, y)
+    assert (ours.cv_results_["mean_test_score"] == -7).all()
+    asked["error_score"] = "raise"
+    with pytest.raises(ValueError, match=r"NaN|infinity|continuous|break_ties"):
+        GridSearchCV(machine, {"C": [0.1, 1]}, **asked).fit(X, y)
+
+
+@pytest.mark.parametrize("cut", ["safe", "race"])
+def test_cells_that_go_alone_are_not_cut(cut):
+    frames = StandardScaler().set_output(transform="pandas")
+    pipeline = make_pipeline(StandardScaler(), SVC(**SURE))
+    grid = [{"standardscaler": [frames], "svc__C": [1e-3, 0.1, 1]}]
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    for cells in (grid, [{"svc__C": [0.1, 1]}, *grid]):
+        theirs = model_selection.GridSearchCV(pipeline, cells, cv=5).fit(table, TWO)
+        ours = GridSearchCV(pipeline, cells, cv=5, cut=cut).fit(table, TWO)
+        exact = ours.cv_results_["evidence"] == "exact"
+        assert exact[-3:].all()
+        assert np.array_equal(ours.cv_results_["mean_test_score"][exact], theirs.cv_results_["mean_test_score"][exact])
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+def test_an_indefinite_kernel_is_fitted_on_its_own(y):
+    grid = {"C": [1, 100], "kernel": ["sigmoid", "rbf"]}
+    with pytest.warns(IndefiniteKernelWarning):
+        ours = GridSearchCV(SVC(gamma=1, coef0=-1), grid, cv=3, refit=False).fit(X, y)
+    with pytest.warns(IndefiniteKernelWarning):
+        theirs = model_selection.GridSearchCV(SVC(gamma=1, coef0=-1), grid, cv=3, refit=False).fit(X, y)
+    agree(ours, theirs)

@@ -158,7 +158,7 @@ def test_little_memory_changes_what_is_shared_and_not_what_comes_out():
         trials = Trials(machine, data, y, cv=3, cache_size=budget)
         for a, b in zip(trials.evaluate_all(cells), expected, strict=True):
             assert (a.scores["score"] == b.scores["score"]).all()
-    layouts = [Layout.of(1000, budget * 2**20, 5, 2) for budget in (20, 13, 2)]
+    layouts = [Layout.of(1000, budget * 2**20, 5) for budget in (20, 13, 2)]
     assert [(one.reduction, one.held) for one in layouts] == [
         (np.dtype(np.float64), True),
         (None, True),
@@ -388,3 +388,13 @@ def test_ask_and_tell():
     scores = [float(trial.scores["score"].mean()) for trial in trials._told]
     assert float(trials.best.scores["score"].mean()) == max(scores)
     assert len({str(trial.params) for trial in trials._told}) == 3
+
+
+def test_predictions_of_penalties_for_each_target():
+    y = np.stack([WAVE, X[:, 0]], axis=1)
+    trials = Trials(KernelRidge(kernel="rbf"), X, y, cv=3)
+    cells = [{"alpha": np.array([0.1, other])} for other in (1.0, 10.0)]
+    trials.evaluate_all(cells)
+    for cell in cells:
+        expected = cross_val_predict(KernelRidge(kernel="rbf", **cell), X, y, cv=3)
+        np.testing.assert_allclose(trials.predictions(cell), expected, rtol=1e-6)

@@ -165,3 +165,8 @@ def test_what_is_not_ours_is_left_to_scikit_learn(caplog):
         "cross_val_score is left to scikit-learn: Ridge is no machine of mercer and ends in none",
         "cross_validate is left to scikit-learn: the fitted estimators are wanted",
     ]
+
+
+def test_predictions_of_a_method_that_there_is_not():
+    with pytest.raises(AttributeError, match="'SVC' has no attribute 'predict_proba'"):
+        ours.cross_val_predict(SVC(), X, TWO, cv=FOLDS, method="predict_proba")

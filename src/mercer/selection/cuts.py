@@ -86,24 +86,28 @@ class Cuts:
     def run(self, chains: list[Chain], results: Results, solve: Solve, refused: set[int]) -> None:
         """Solves split after split what is still needed of the chains, and cuts the rest.
 
-        ``solve`` adds to ``refused`` the numbers of cells that have to go alone: those are left out.
+        Cells whose number ``solve`` puts into ``refused`` have to go alone, and are not cut.
         """
         cells = [cell for chain in chains for cell in chain.cells]
 
-        def go(some: list[Chain], split: int) -> None:
+        def go(some: list[Chain], split: int) -> list[Cell]:
             parts = [self.needed(chain, alive) for chain in some]
             solve([(part, split) for part in parts if part.cells])
+            return [cell for cell in cells if cell.number not in refused]
 
         alive = {cell.number for cell in cells}
-        go(chains, 0)
-        leader = max(cells, key=lambda cell: self.mean(results, cell))
-        own = next(chain for chain in chains if leader in chain.cells)
-        alone = Chain(own.cells[: own.cells.index(leader) + 1])
-        if results.splits > 1:
+        cells = go(chains, 0)
+        while cells:
+            leader = max(cells, key=lambda cell: self.mean(results, cell))
+            own = next(chain for chain in chains if leader in chain.cells)
+            alone = Chain(own.cells[: own.cells.index(leader) + 1])
             solve([(alone, split) for split in range(1, results.splits)])
-        for split in range(1, results.splits):
+            cells = [cell for cell in cells if cell.number not in refused]
+            if leader.number not in refused:
+                break
+        for split in range(1, results.splits if cells else 1):
             alive = {cell.number for cell in cells if not self.lost(results, cell, leader)}
-            go(chains, split)
+            cells = go(chains, split)
             complete = [cell for cell in cells if cell.number in results.trials]
             leader = max(complete, key=lambda cell: self.mean(results, cell), default=leader)
         for cell in cells:

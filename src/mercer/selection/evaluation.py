@@ -167,7 +167,7 @@ class Evaluation:
         callback_ctx: Any = None,
     ) -> Results:
         search = self.search
-        cells = list(candidate_params)
+        cells = list(candidate_params if search._evaluated is None else search._evaluated.cells)
         trials = self._trials(cv)
         splits = trials.splits
         if len(splits) != search.n_splits_:

@@ -69,6 +69,8 @@ class Known:
 
     def answer(self, name: str) -> Any:
         """What a method says of the rows that were held out."""
+        if name not in self._answers:
+            raise LookupError(f"{name} is not among what is known")
         if name not in self._said:
             self._said[name] = self._answers[name]()
         return self._said[name]
@@ -91,6 +93,18 @@ def plain_score(scorer: Any, machine: Any) -> Callable[[Any, Any], float] | None
     return None
 
 
+def is_plain(y: Any) -> bool:
+    """Whether targets need none of the checks of scikit-learn's scorers, which refuse what is no number or no label.
+
+    >>> is_plain([0, 1, 1]), is_plain([0.5, np.nan]), is_plain(["a", None])
+    (True, False, False)
+    """
+    y = np.asarray(y)
+    if y.ndim != 1 or len(y) < 2 or y.dtype.kind not in "biufUS":
+        return False
+    return y.dtype.kind != "f" or bool(np.isfinite(y).all())
+
+
 def takes_answers(scorer: Any) -> bool:
     """Whether a scorer asks for answers alone, and never for the machine."""
     if isinstance(scorer, _MultimetricScorer):
@@ -99,6 +113,8 @@ def takes_answers(scorer: Any) -> bool:
 
 
 def accuracy(y: Array, said: Array) -> float:
+    if np.asarray(y).dtype.kind == "f":  # which may be no labels
+        return float(accuracy_score(y, said))
     return float(np.average(np.asarray(y) == said))
 
 

@@ -30,7 +30,7 @@ from sklearn.utils.validation import _check_method_params
 from mercer.selection.reports import Finished
 from mercer.selection.search import GridSearchCV, RandomizedSearchCV
 from mercer.selection.trial import Trial
-from mercer.selection.trials import Trials
+from mercer.selection.trials import Trials, positions
 
 logger = logging.getLogger("mercer.selection")
 
@@ -96,7 +96,8 @@ def together(
     """Evaluates the cells of all outer splits at once, then lets a search choose in each."""
     scorer = check_scoring(search, scoring=scoring, raise_exc=options["error_score"] == "raise")
     X, y = indexable(X, y)
-    outer = list(check_cv(cv, y, classifier=is_classifier(search)).split(X, y, groups=groups))
+    splitter = check_cv(cv, y, classifier=is_classifier(search))
+    outer = [(positions(a, X), positions(b, X)) for a, b in splitter.split(X, y, groups=groups)]
     inner = [inner_splits(search, X, y, train, params) for train, _ in outer]
     scorers, _ = search._get_scorers()
     routed = search._get_routed_params_for_fit(_check_method_params(X, params=params))
@@ -186,14 +187,13 @@ def part_of(trial: Trial, start: int, stop: int) -> Trial:
 
 
 class Evaluated:
-    """Trials that were evaluated before, in the place of ``Trials`` for a search that asks for the same cells."""
+    """Trials that were evaluated before, in the place of ``Trials``; a search takes their cells, and draws none."""
 
     def __init__(self, cells: Sequence[Mapping[str, Any]], trials: list[Trial]) -> None:
         self.cells, self.trials = cells, trials
         self.splits = [None] * len(trials[0].fit_seconds)
 
     def evaluate_all(self, cells: Sequence[Mapping[str, Any]], finished: Finished | None = None) -> list[Trial]:
-        assert len(cells) == len(self.trials), "a search of the same cells was expected"
         for number, trial in enumerate(self.trials):
             if finished is not None:
                 finished(number, trial)

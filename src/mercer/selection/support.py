@@ -31,6 +31,7 @@ from mercer.selection.cells import ALONG
 from mercer.selection.held_out import Known
 from mercer.selection.views import Rows
 from mercer.solvers import Solution
+from mercer.solvers.convexity import first_refuted
 
 Positions = NDArray[np.int64]
 MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
@@ -79,6 +80,11 @@ class Answered:
     def certificate(self) -> Any:
         found = tuple(certificate_of(solution) for solution in self.solutions)
         return found[0] if len(found) == 1 else found
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a problem is known not to be convex, so that it has several solutions."""
+        return first_refuted(certificate_of(solution) for solution in self.solutions) is not None
 
     def known(self, rows: Rows, at: int) -> Known:
         """What stands for the fitted machine at the rows that were held out (0) or trained on (1)."""
@@ -179,12 +185,12 @@ class Spread:
 
     rows: Positions
     size: int
-    #: Whether that is worth it: a few of many rows are better alone.
+    #: Whether that is possible and worth it: rows that repeat, and a few of many, are better alone.
     all: bool
 
     @classmethod
     def of(cls, rows: Positions, size: int) -> Spread:
-        return cls(rows, size, 2 * len(rows) >= size)
+        return cls(rows, size, 2 * len(rows) >= size and len(np.unique(rows)) == len(rows))
 
     def whole(self, problem: Problem) -> bool:
         """Whether a problem has one coefficient for each of the rows, and becomes one of all."""
@@ -263,8 +269,7 @@ def settle(
     values: Array, gram: Gram, rows: Positions, asked: Positions, a: Vector, bias: Vector, sizes: Vector
 ) -> None:
     """Computes those values in float64 whose sign float32 leaves in doubt."""
-    live = gram._live
-    doubt = 0.0 if live is None else live.matrices.errors.largest
+    doubt = gram.matrices(None, single=False).errors.largest
     unsure = np.flatnonzero((np.abs(values) <= doubt * sizes).any(axis=1))
     if not len(unsure):
         return

@@ -20,18 +20,18 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.model_selection._validation import _fit_and_score, _score
-from sklearn.utils import indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer import _native
 from mercer.selection import paths, support
-from mercer.selection.cells import Cell, Chain
+from mercer.selection.cells import Cell, Chain, hashable
 from mercer.selection.checkpoint import Checkpoint
 from mercer.selection.cuts import Cuts
 from mercer.selection.grid import default_grid
-from mercer.selection.held_out import Known, plain_score, takes_answers
-from mercer.selection.matrices import budget_of
+from mercer.selection.held_out import Known, is_plain, plain_score, takes_answers
+from mercer.selection.matrices import Layout, budget_of
 from mercer.selection.plan import Plan
 from mercer.selection.results import Finished, Outcome, Results, by_name
 from mercer.selection.shareable import any_shareable, last_step
@@ -86,7 +86,8 @@ class Trials:
         self.X, self.y = indexable(X, y)
         split_params = {"groups": groups} if split_params is None else split_params
         splitter = check_cv(cv, y, classifier=is_classifier(machine))
-        self.splits = [(positions(a), positions(b)) for a, b in splitter.split(self.X, self.y, **split_params)]
+        parts = splitter.split(self.X, self.y, **split_params)
+        self.splits = [(positions(a, self.X), positions(b, self.X)) for a, b in parts]
         strict = error_score == "raise"
         self.scorer = scoring if callable(scoring) else check_scoring(machine, scoring, raise_exc=strict)
         self.fit_params, self.score_params = dict(fit_params or {}), dict(score_params or {})
@@ -176,10 +177,10 @@ class Trials:
 
     def predictions(self, params: Mapping[str, Any], method: str = "predict") -> Any:
         """Of every sample, what the machine says that was fitted without it; no fit if the cell was evaluated."""
-        said = next((said for known, said in self._said if known == dict(params)), None)
+        said = self._remembered(params)
         if said is None and self.shares([params]) is None:
             self.evaluate(params)
-            said = next((said for known, said in self._said if known == dict(params)), None)
+            said = self._remembered(params)
         held_out = np.concatenate([test for _, test in self.splits])
         whole = len(held_out) == len(np.unique(held_out)) == _num_samples(self.X)
         if said is None or len(said) < len(self.splits) or not whole:
@@ -228,7 +229,7 @@ class Trials:
             # Rows that were transformed for a split live only as long as its cells are solved.
             transformed = lambda pair: (place[pair[0].cells[0].before_key()], pair[1])  # noqa: E731
             work = sorted(work, key=transformed) if None not in place or len(place) > 1 else work
-            threads = min(self._threads(), len(work))
+            threads = min(self._threads(), len(work), self._fitting(kernels, before != [None] * len(before)))
 
             def one(chain: Chain, split: int) -> None:
                 if not self._solve(chain, split, results, kernels, threads):
@@ -249,15 +250,25 @@ class Trials:
     def _threads(self) -> int:
         return int(_native.thread_count() if self.n_jobs is None else max(1, effective_n_jobs(self.n_jobs)))
 
+    def _fitting(self, kernels: int, per_split: bool) -> int:
+        """For how many threads there is memory."""
+        layout = Layout.of(_num_samples(self.X), self.budget, kernels)
+        most = layout.threads(self._threads())
+        if not per_split or not layout.held:
+            return most
+        return max(1, min(most, self.budget // (layout.bytes_of_reduction + layout.bytes_of_matrix)))
+
     def _view(self, cell: Cell, split: int, keep: int) -> View:
         """The rows as the machine of this cell sees them, on this split."""
-        key = None if cell.before is None else (cell.before_key(), split)
+        own = None if cell.before is None else split
+        # Columns of a given matrix stand for rows, so that such a machine has other rows than its neighbours.
+        key = cell.before_key(), own, get_tags(cell.machine).input_tags.pairwise
         with self._making:
             if key not in self._views:
-                earlier = [other for other in self._views if other is not None]
+                earlier = [other for other in self._views if other[1] is not None]
                 for other in earlier[: max(0, len(earlier) + 1 - keep)]:
                     del self._views[other]
-                self._views[key] = View(self.given, cell, None if key is None else split)
+                self._views[key] = View(self.given, cell, own)
             return self._views[key]
 
     def _solve(self, chain: Chain, split: int, results: Results, kernels: int, threads: int) -> bool:
@@ -274,8 +285,7 @@ class Trials:
             rows, samples = view.rows(split), view.samples(first.machine)
         except Exception:  # what is wrong with these rows, a fit of its own will say
             return False
-        budget = self.budget if first.before is None else self.budget // threads
-        shared = view.shared(budget, kernels, threads)
+        shared = view.shared(self.budget, kernels, threads)
         found = support.solve_chain(
             [cell.machine for cell in chain.cells],
             rows,
@@ -286,6 +296,8 @@ class Trials:
         )
         made, outcomes = (time.perf_counter() - begun) / len(chain.cells), []
         for cell, answered in zip(chain.cells, found, strict=False):
+            if isinstance(answered, support.Answered) and answered.refuted:
+                return False  # where it ends depends on where it begins: a fit of its own warns of that
             if isinstance(answered, Exception):
                 outcome = self._failed(answered, made)
             else:
@@ -317,11 +329,22 @@ class Trials:
     def _score(self, known: Known, X: Any, y: Any, which: Any) -> Any:
         """What the scorer says of these rows."""
         plain = None if self.score_params or y is None else plain_score(self.scorer, known._machine)
-        if plain is not None and np.ndim(y) == 1 and len(y) > 1:
-            return plain(y, known.answer("predict"))
+        if plain is not None and is_plain(y):
+            try:
+                return plain(y, known.answer("predict"))
+            except Exception:  # what a machine refuses to say, a scorer reports
+                pass
         params = _check_method_params(self.X, params=self.score_params, indices=which)
         estimator = known if takes_answers(self.scorer) else known.machine()
         return _score(estimator, X, y, self.scorer, params, self.error_score)
+
+    def _remembered(self, params: Mapping[str, Any]) -> dict[int, Known] | None:
+        """What is kept of a cell, by split."""
+        asked = {name: hashable(value) for name, value in params.items()}
+        return next(
+            (said for known, said in self._said if {name: hashable(value) for name, value in known.items()} == asked),
+            None,
+        )
 
     def _remember(self, cell: Cell, split: int, known: Known) -> None:
         """Keeps what is said of the last cells, for ``predictions``."""
@@ -411,10 +434,16 @@ class Trials:
 REMEMBERED = 128
 
 
-def positions(index: Any) -> Any:
-    """The positions of a split, which may be a mask."""
+def positions(index: Any, X: Any) -> Any:
+    """The positions of a part of a split, which may be a mask, or count from the end.
+
+    >>> positions([0, -1], np.zeros(3)).tolist(), positions([True, False, True], np.zeros(3)).tolist()
+    ([0, 2], [0, 2])
+    """
     index = np.asarray(index)
-    return np.flatnonzero(index) if index.dtype == bool else index
+    if index.dtype == bool:
+        return np.flatnonzero(index)
+    return np.where(index < 0, index + _num_samples(X), index) if index.dtype.kind == "i" else index
 
 
 def run(work: list[Any], solve: Callable[..., None], threads: int, stop: threading.Event) -> None:

@@ -137,7 +137,7 @@ class View:
         """The matrices of these rows."""
         with self.lock:
             if self._shared is None:
-                self._shared = Shared(Layout.of(self.size, budget, kernels, threads), threads)
+                self._shared = Shared(Layout.of(self.size, budget, kernels), threads)
             return self._shared
 
 
