@@ -148,7 +148,7 @@ void bind_solvers(nb::module_& m) {
                 p.group = group ? group->data() : nullptr;
                 p.groups = int(total.shape(0));
                 for (std::size_t g = 0; g < total.shape(0) && g < 2; ++g) self->run.total[g] = total.data()[g];
-                self->run.a = a.data(), self->run.f = f.data(), self->run.known = self->run.mixed = known;
+                self->run.a = a.data(), self->run.f = f.data(), self->run.known = known;
             },
             "q"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(), "l1"_a.noconvert(), "ridge"_a.noconvert(),
             "total"_a.noconvert(), "sample"_a.none(), "group"_a.none(), "a"_a.noconvert(), "f"_a.noconvert(),
@@ -159,6 +159,8 @@ void bind_solvers(nb::module_& m) {
                  self.run.certificate = mercer::certify(self.run.problem, self.run.a, self.run.f, self.run.total);
              })
         .def_prop_ro("begun", [](const PythonProblemRun& t) { return t.run.begun; })
+        // Whether all of f is K a in single precision, so that it is known when another problem begins with a.
+        .def_prop_ro("plain", [](const PythonProblemRun& t) { return t.run.plain; })
         .def_prop_ro("status", [](const PythonProblemRun& t) { return t.run.solved.status; })
         .def_prop_ro("steps", [](const PythonProblemRun& t) { return t.run.solved.steps; })
         // The two samples with the most negative squared distance that was met, or None.

@@ -90,6 +90,7 @@ template <class T, class S> class GivenGram final : public Gram<T> {
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return costs::kStored; }
     const EntryErrors& errors() const override { return errors_; }
+    bool rounded() const override { return errors_.largest() > 0; }
 
   private:
     const S* data_;

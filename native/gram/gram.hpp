@@ -33,6 +33,8 @@ template <class T> class Gram {
     virtual double cost() const = 0;
     // What k(x_i, x_j) may be off by because it is computed in this precision; infinity if unknown.
     virtual const EntryErrors& errors() const = 0;
+    // Whether entries are exact ones that were rounded once: then their errors are about as large as these bounds.
+    virtual bool rounded() const { return false; }
 };
 
 // A formula of the native engine on rows of vectors, which may be of another precision than the matrix. The memory of

@@ -67,6 +67,7 @@ class HeldGram final : public Gram<float> {
     std::size_t bytes_each() const override { return 0; }
     double cost() const override { return costs::kStored; }
     const EntryErrors& errors() const override { return errors_; }
+    bool rounded() const override { return true; }
 
   private:
     Index size_, stride_;

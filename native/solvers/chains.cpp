@@ -22,16 +22,20 @@ class Walk {
         std::copy(chain.total, chain.total + 2, run_.total);
         run_.a = upper + base_.count, run_.f = run_.a + base_.count;
         run_.known = true; // nothing yet
+        run_.block = std::make_shared<InnerSolver<float>>();
         bound();
     }
     Walk(const Walk&) = delete;
     // Where it begins: at zero, of which the product is known.
-    const ProblemRun& run() const { return run_; }
+    ProblemRun start() { return std::move(run_); }
     std::size_t at() const { return at_; }
 
     // Goes on to the next price; false if there is none.
     bool next(ProblemRun& run) {
-        if (at_ + 1 == prices_.size()) return false;
+        if (at_ + 1 == prices_.size()) {
+            run.block.reset();
+            return false;
+        }
         const double scale = scale_to(prices_[at_ + 1] / prices_[at_]);
         ++at_;
         bound();
@@ -81,17 +85,19 @@ void solve_chains(const Matrices& matrices, const std::vector<Chain>& chains, co
         const std::lock_guard lock(mutex);
         return stopped = stopped || (pulse.due() && stop());
     };
+    Settings within = settings;
+    if (stop) within.stop = asked_to_stop;
     std::vector<ProblemRun> tasks;
     std::vector<std::unique_ptr<Walk>> walks;
     for (std::size_t i = 0; i < chains.size(); ++i) {
         walks.push_back(std::make_unique<Walk>(chains[i], prices));
-        tasks.push_back(walks.back()->run());
+        tasks.push_back(walks.back()->start());
         tasks.back().next = [&, i](ProblemRun& run) {
             answered(i, walks[i]->at(), run);
             return !asked_to_stop() && walks[i]->next(run);
         };
     }
-    solve(matrices, tasks, settings);
+    solve(matrices, tasks, within);
 }
 
 } // namespace mercer

@@ -17,7 +17,8 @@ struct Chain {
 // Told what came of a chain at one of its prices; by any thread, but of a chain by one.
 using Answered = std::function<void(std::size_t chain, std::size_t price, const ProblemRun& run)>;
 
-// Once `stop` says true nothing more is begun; it is asked now and then, one at a time.
+// Once `stop` says true nothing more is begun, and what is at work ends where it is; it is asked now and then, one at a
+// time.
 void solve_chains(const Matrices& matrices, const std::vector<Chain>& chains, const std::vector<double>& prices,
                   const Settings& settings, const Answered& answered, const std::function<bool()>& stop = nullptr);
 

@@ -31,6 +31,7 @@ template <class T> class Decomposition {
           policy_(gram, problem, settings, plan_),
           stopping_(problem, settings, policy_.whole(), std::max<Index>(1, kSmall / policy_.largest()), !total),
           matrix_(gram, problem, lent, policy_.of_rows()), a_(a), number_(number), f_(std::size_t(matrix_.size()), 0.0),
+          lent_block_(lent.block), block_(lent.block ? *lent.block : own_block_),
           vast_(policy_.vast(matrix_.capacity())), working_(policy_.first()) {}
 
     // The product with the coefficients as they are.
@@ -66,7 +67,7 @@ template <class T> class Decomposition {
             const std::vector<Index>& working = choose();
             Index limit = stopping_.most_steps() - solved_.steps;
             if (!active_) limit = std::min(limit, Policy::steps(Index(working.size())));
-            if (all_) limit = std::min(limit, policy_.steps_of_all());
+            if (all_ && !policy_.whole()) limit = std::min(limit, policy_.steps_of_all());
             Outcome outcome;
             const Status status = minimise(working, limit, outcome);
             solved_.steps += outcome.steps;
@@ -132,7 +133,7 @@ template <class T> class Decomposition {
             block_.read_from(matrix_.held(), held_stride(matrix_.size()));
             return working;
         }
-        block_.make_room();
+        if (!(lent_block_ && block_.has_rows())) block_.make_room();
         const bool copied = gram_.row(0) != nullptr;
         if (policy_.whole() && matrix_.size() == problem_.count)
             block_.fetch_with(
@@ -251,6 +252,7 @@ template <class T> class Decomposition {
 
     // True if asked to stop.
     bool report() {
+        if (settings_.stop && settings_.stop()) return true;
         if (!settings_.progress || !pulse_.due()) return false;
         find_gap();
         return settings_.progress(reached(0, 0));
@@ -291,7 +293,9 @@ template <class T> class Decomposition {
     std::vector<double> f_, backup_;
     Slopes slopes_;
     Selection selection_;
-    InnerSolver<T> block_;
+    bool lent_block_;
+    InnerSolver<T> own_block_;
+    InnerSolver<T>& block_;
     std::vector<Index> everything_, place_;
     std::vector<double> after_; // the coefficients of the working set, once minimised
     // Whether working sets may be active sets, too large for a block, and whether this one is. What is left for rows

@@ -53,6 +53,7 @@ struct Settings {
     Index max_steps = -1;                          // up to kMostSteps if negative
     std::size_t budget = std::size_t(200) << 20;   // bytes for the matrix: packed samples, a block, and rows kept
     std::function<bool(const Progress&)> progress; // called now and then; true means stop
+    std::function<bool()> stop = nullptr;          // asked before every round; true means stop
 };
 
 struct Solved {

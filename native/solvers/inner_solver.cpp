@@ -29,11 +29,15 @@ template <class T> void InnerSolver<T>::choose(const Problem& problem, const std
         *array = memory, memory += stride_;
 }
 
-template <class T> void InnerSolver<T>::make_room() { matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T)); }
+template <class T> void InnerSolver<T>::make_room() {
+    ready_.clear();
+    matrix_.reserve(std::size_t(size_ * stride_) * sizeof(T));
+}
 
 template <class T> void InnerSolver<T>::fetch_with(Fetch fetch, bool ahead) {
     fetch_ = std::move(fetch);
     ahead_ = ahead;
+    if (has_rows()) return;
     fetched_ = 0;
     ready_.assign(std::size_t(size_), 0);
 }

@@ -37,6 +37,8 @@ template <class T> class InnerSolver {
     // needed, a few at a time.
     void choose(const Problem& problem, const std::vector<Index>& which, const std::vector<double>& diagonal);
     void make_room();
+    // Whether rows that were fetched for so many coefficients are still there; then fetch_with() leaves them.
+    bool has_rows() const { return size_ > 0 && Index(ready_.size()) == size_; }
     // Writes these rows, or all of the matrix if it returns true. With `ahead` more rows are asked for than are needed,
     // as several cost little more than one.
     using Fetch = std::function<bool(const std::vector<Index>& which, const std::vector<T*>& rows)>;

@@ -23,11 +23,14 @@ inline constexpr Index kWhole = 2048;
 template <class T>
 std::vector<Run> common_runs(const Gram<T>& gram, const std::vector<const Problem*>& problems, std::size_t budget);
 
+template <class T> class InnerSolver;
+
 // What a matrix lends to a problem, if anything: rows that outlive it.
 template <class T> struct LentRows {
     CommonRows<T>* common = nullptr; // shared with the problems of other threads
     KeptRows<T>* kept = nullptr;     // this problem's alone, while it lasts; for one of all samples
     bool lasting = false;            // whether others will want rows that are kept
+    InnerSolver<T>* block = nullptr; // with the rows of the last problem, which was of the same samples
 };
 
 struct Range { // columns first .. last - 1 are the samples first + shift ..

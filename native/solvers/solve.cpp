@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 namespace mercer {
@@ -47,6 +48,9 @@ constexpr double kNegligible = 0.05, kRoom = 0.6;
 // the matrix. This part of their bound times a'a is about five standard deviations of that where they are independent,
 // and twice the most that was seen.
 constexpr double kDoubt = 0.03;
+// The same where entries are rounded once: an error is as likely as any other within its bound, and two mirrored ones
+// are one.
+constexpr double kDoubtRounded = 2;
 
 // At least this of k(x, x), which bounds the entries: where the bound on the errors is as small as they are, as in
 // sums with a large constant, its part is too little. A tenth more than the most that was seen.
@@ -97,17 +101,22 @@ LentRows<T> lend(MatrixMemory& memory, const Gram<T>& gram, const Problem& probl
 struct Doubt {
     double violation = 0, objectives = 0;
 
-    Doubt(const Gram<double>& exact, const ProblemRun& run, const EntryErrors& entries) {
+    Doubt() = default;
+    // Where all of f, or a part of it, is from the matrix in single precision.
+    Doubt(const Matrices& matrices, const ProblemRun& run) {
+        const EntryErrors& entries = matrices.single->errors();
+        const double part = matrices.single->rounded() ? kDoubtRounded : kDoubt;
         const ProductErrors errors(entries, run.problem, run.a);
         violation = 2 * errors.largest();
         if (violation == 0) return;
-        objectives = kDoubt * errors.independent();
+        objectives = part * errors.independent();
         double energy = 0;
         for (Index p = 0; p < run.problem.count; ++p) {
             if (run.a[p] == 0) continue;
             const Index sample = run.problem.sample_of(p);
             const int level = entries.level(sample);
-            const double more = kRounded * std::abs(exact.diagonal(sample)) - kDoubt * entries.between(level, level);
+            const double diagonal = std::abs(matrices.exact->diagonal(sample));
+            const double more = kRounded * diagonal - part * entries.between(level, level);
             objectives += std::max(0.0, more) * run.a[p] * run.a[p];
             energy += run.a[p] * run.f[p];
         }
@@ -154,29 +163,27 @@ void doubt_rounding(const Gram<double>& exact, ProblemRun& run, double tol) {
     }
 }
 
-// What the entries of the matrix in single precision may be off by, as far as f is concerned: where f was given, a part
-// of it may have been found in double precision, so that the errors of the coefficients then and of those now add up.
-EntryErrors errors_of(const Matrices& matrices, const ProblemRun& run) {
-    return run.mixed ? matrices.single->errors().scaled(2, 0) : matrices.single->errors();
-}
-
 // Certifies what was found in single precision, made exact as far as the certificate needs it. Says whether that is the
 // end.
-bool judge(const Matrices& matrices, ExactProducts& products, ProblemRun& run, const Settings& settings) {
+bool judge(const Matrices& matrices, Doubt doubt, std::optional<ExactProducts>& products, ProblemRun& run,
+           const Settings& settings) {
     const double tol = settings.tol;
-    const EntryErrors errors = errors_of(matrices, run);
+    const EntryErrors& errors = matrices.single->errors();
     const bool held = matrices.single->row(0); // then room was made for the error where that was possible
-    Doubt doubt(*matrices.exact, run, errors);
     run.plain = true;
+    const auto exact = [&]() -> ExactProducts& {
+        if (!products) products.emplace(*matrices.exact, run.problem, run.a, run.f);
+        return *products;
+    };
     // The objectives first: what they need is computed at half the price.
     if (doubt.objectives > settings.close * std::abs(dual(run.problem, run.a, run.f))) {
-        products.support();
+        exact().support();
         doubt.objectives = 0;
         run.plain = false;
     }
     // An error too small to matter is added to the violation; any other is removed where it could count.
     if (doubt.violation > kNegligible * tol && !(held && run.solved.violation + doubt.violation <= tol)) {
-        products.violators(errors);
+        exact().violators(errors);
         doubt.violation = 0;
         run.plain = false;
     }
@@ -189,9 +196,10 @@ bool judge(const Matrices& matrices, ExactProducts& products, ProblemRun& run, c
 
 template <class T>
 void solve_in(const Gram<T>& gram, MatrixMemory& memory, ProblemRun& run, Settings settings, Index number) {
-    const LentRows<T> lent =
+    run.bits = 8 * int(sizeof(T)); // first, as an f that is known must not be certified for more than it is
+    LentRows<T> lent =
         settings.together ? LentRows<T>{memory.common<T>().get()} : lend(memory, gram, run.problem, settings);
-    run.bits = 8 * int(sizeof(T));
+    if constexpr (std::is_same_v<T, float>) lent.block = run.block.get();
     decompose(gram, lent, run.problem, run.total, settings, run.solved, run.begun, run.a, run.f, number);
 }
 
@@ -202,17 +210,19 @@ void solve_in_turn(const Matrices& matrices, MatrixMemory& memory, ProblemRun& r
     if (matrices.single && single_may_do(problem, *matrices.single, settings.tol)) {
         solve_in(*matrices.single, memory, run, settings, number);
         // What rounding may have done to the violation is made room for where steps are cheap.
-        if (const Doubt doubt(*matrices.exact, run, errors_of(matrices, run));
-            matrices.single->row(0) && run.solved.status == Status::converged &&
+        Doubt doubt(matrices, run);
+        if (matrices.single->row(0) && run.solved.status == Status::converged &&
             run.solved.violation + doubt.violation > settings.tol && doubt.violation <= kRoom * settings.tol) {
             Settings finer = settings;
             finer.tol = settings.tol - doubt.violation;
             if (finer.max_steps >= 0) finer.max_steps = std::max<Index>(0, finer.max_steps - run.solved.steps);
             solve_in(*matrices.single, memory, run, finer, number);
+            doubt = Doubt(matrices, run);
         }
-        ExactProducts products(*matrices.exact, problem, run.a, run.f);
-        if (judge(matrices, products, run, settings)) return;
-        products.all();
+        std::optional<ExactProducts> products;
+        if (judge(matrices, doubt, products, run, settings)) return;
+        if (!products) products.emplace(*matrices.exact, problem, run.a, run.f);
+        products->all();
         run.plain = false;
     } else {
         run.begun = false; // f may be known, but not to these digits
@@ -239,8 +249,7 @@ void solve_one(const Matrices& matrices, MatrixMemory& memory, ProblemRun& run, 
     } catch (...) {
         memory.computed += run.solved.computed;
         if (run.begun) {
-            const EntryErrors errors = run.bits == 32 ? errors_of(matrices, run) : EntryErrors();
-            run.certificate = certify(run, Doubt(*matrices.exact, run, errors));
+            run.certificate = certify(run, run.bits == 32 ? Doubt(matrices, run) : Doubt());
             doubt_rounding(*matrices.exact, run, settings.tol);
         }
         throw;

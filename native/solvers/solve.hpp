@@ -5,6 +5,7 @@
 #include "gram/matrices.hpp"
 #include "solvers/certificate.hpp"
 #include "solvers/decomposition.hpp"
+#include "solvers/inner_solver.hpp"
 
 #include <functional>
 #include <memory>
@@ -19,12 +20,13 @@ struct ProblemRun {
     double *a = nullptr, *f = nullptr;
     bool finished = false; // false if an interruption came first; a and f belong together even then, once begun
     bool begun = false;
-    bool known = false; // whether f is K a already, to the last bits of the matrix: then it is not computed
-    bool mixed = false; // whether a part of an f that is known may be from the matrix in double precision
+    bool known = false; // whether all of f is K a in single precision already: then it is not computed
     bool plain = false; // whether all of f is K a in single precision, none of it made exact
     Solved solved;
     Certificate certificate;
     int bits = 64; // the precision in which it ended
+    // Rows in single precision that its next problem, on the same samples, will want.
+    std::shared_ptr<InnerSolver<float>> block = nullptr;
     // Told that it is solved; makes another problem of it, if there is one, and says so.
     std::function<bool(ProblemRun&)> next = nullptr;
 };

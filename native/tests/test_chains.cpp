@@ -103,6 +103,11 @@ static void stopped(const Matrices& matrices, const std::vector<Example>& exampl
     solve_chains(matrices, chains, kPrices, {}, count, [] { return true; });
     CHECK(answers < examples.size() * kPrices.size());
     solve_chains(matrices, chains, {}, {}, count);
+    // What is at work ends, too.
+    const auto ended = [&](std::size_t, std::size_t, const ProblemRun& run) {
+        CHECK(run.solved.status == Status::stopped && run.solved.steps == 0);
+    };
+    solve_chains(matrices, {chains.front()}, {3000}, {}, ended, [] { return true; });
 }
 
 static void votes() {

@@ -329,3 +329,27 @@ def test_memory_goes_where_a_function_holds_the_matrix(other):
     alive = weakref.ref(Owner())
     gc.collect()
     assert alive() is None
+
+
+def test_rows_that_are_held_stay_where_they_are():
+    gram = Gaussian(3.0).gram(X).hold()
+    rows = gram.held_rows
+    assert gram.hold().held_rows.ctypes.data == rows.ctypes.data
+    expected = rows.copy()
+    gram.forget()
+    assert gram.held_rows is None
+    gram.hold()
+    np.testing.assert_array_equal(rows, expected)
+    np.testing.assert_array_equal(gram.held_rows, expected)
+
+
+def test_a_matrix_is_held_beside_whoever_works_on_it():
+    gram, inside = Gaussian(3.0).gram(LARGE), []
+
+    def hold(progress):
+        if not inside:
+            inside.append(gram.hold().held_rows)
+
+    (found,) = SMO(tol=1e-4, progress=hold).solve(gram, [hinge(sign, 10.0)])
+    assert found.certificate.converged
+    assert gram.held_rows.ctypes.data == inside[0].ctypes.data

@@ -90,7 +90,7 @@ def test_values_and_machines_are_those_of_a_fit(monkeypatch):
 
     machine = SVC(gamma=0.1, tol=1e-6)
     calls = by_pairs(monkeypatch)
-    trials = Trials(machine, X, y, cv=3, scoring=scorer)
+    trials = Trials(machine, X, y, cv=3, scoring=scorer, n_jobs=1)  # splits in their order
     trials.evaluate_all([{"C": 3.0}])
     assert calls
     assert len(seen) == 3

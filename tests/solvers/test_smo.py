@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from mercer import NuSVC
-from mercer.kernels import Custom, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from mercer.kernels import L2, Custom, Gaussian, Laplacian, Linear, NegativeDistance, Polynomial, Precomputed
 from mercer.kernels.levels import Levels
 from mercer.problem import epsilon_insensitive, hinge, nu_epsilon, nu_hinge, one_class, squared
 from mercer.samples import as_samples
@@ -545,3 +545,30 @@ def test_samples_that_stand_twice_in_an_order_are_two_of_the_same(kernel):
     assert found.certificate.converged
     assert found.certificate.dual == pytest.approx(expected.certificate.dual, rel=1e-7)
     np.testing.assert_allclose(found.f, expected.f, atol=1e-4)
+
+
+def test_a_solution_is_resumable_if_nothing_of_it_was_computed_in_float64():
+    X, sign = overlapping(1000)
+    gram, problem = Gaussian(3.0).gram(X), hinge(sign, 1.0)
+    (rough,) = SMO(tol=0.1).solve(gram, [problem])
+    (fine,) = SMO(tol=1e-4).solve(gram, [problem])
+    (exact,) = SMO(tol=1e-9).solve(gram, [problem])
+    assert [one.resumable for one in (rough, fine, exact)] == [True, False, False]
+    (again,) = SMO(tol=0.1).solve(gram, [problem], [(rough.coefficients, rough.f)])
+    assert again.certificate.iterations == 0
+    np.testing.assert_array_equal(again.f, rough.f)
+    assert again.certificate.violation == rough.certificate.violation
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_a_matrix_that_is_rounded_once_promises_no_more_than_is_true(n):
+    rng = np.random.default_rng(0)  # of the diagonal, which is zero, nothing is learnt of the other entries
+    X, sign = rng.standard_normal((n, 5)), np.where(rng.standard_normal(n) > 0, 1.0, -1.0)
+    kernel = NegativeDistance(L2())
+    K = kernel(X)
+    for gram in (kernel.gram(X).hold(), Precomputed().gram(K)):
+        (found,) = SMO().solve(gram, [hinge(sign, 1.0)])
+        a, b = found.coefficients, float(found.bias)
+        f = K @ a
+        assert found.certificate.dual <= (sign @ a - a @ f / 2) * (1 + 1e-12)
+        assert found.certificate.primal >= (a @ f / 2 + np.maximum(0, 1 - sign * (f + b)).sum()) * (1 - 1e-12)

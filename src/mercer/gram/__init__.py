@@ -6,7 +6,7 @@ it keeps serve every problem on the same data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,9 +169,13 @@ class Gram:
         array([[1., 2.],
                [2., 4.]], dtype=float32)
         """
-        self.matrices(None, single=False).hold()
-        assert self._live is not None
-        self._live = replace(self._live, single=True)
+        if self.held_rows is None:
+            self.forget()
+            # A new one: somebody else may be at work on what there was.
+            matrices = self._bound(None, False)
+            matrices.lasting = self.lasting
+            matrices.hold()
+            self._live = Live(matrices, None, True)
         return self
 
     @property

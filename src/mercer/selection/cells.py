@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer.machines import SVC, SVR, KernelLogistic, KernelRidge, NuSVC, NuSVR, OneClassSVM
+from mercer.remembered import remembered
 
 #: The parameter along which the problems of a machine change little.
 ALONG: dict[type, str] = {
@@ -50,6 +51,12 @@ class Cell:
             return cls(number, dict(params), whole, whole, None, "")
         before = Pipeline(whole.steps[:-1]) if len(whole.steps) > 1 else None
         return cls(number, dict(params), whole, whole.steps[-1][1], before, f"{whole.steps[-1][0]}__")
+
+    @remembered
+    def params_key(self) -> str:
+        """Equal for cells with the same parameters."""
+        key: str = joblib.hash(sorted(self.params.items(), key=lambda item: item[0]))
+        return key
 
     def before_key(self) -> str | None:
         """Equal for cells with the same steps before the machine."""

@@ -50,14 +50,13 @@ class Checkpoint:
     def __init__(self, path: Path, search: str) -> None:
         self.path, self.search = path, search
         self.known: dict[tuple[str, int], Outcome] = {}
-        self.keys: dict[int, str] = {}
         self.file: Any = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], trials: Any) -> Self:
         """The file of this search; one that there is already is read, and gone on with."""
         own = (trials.machine, trials.X, trials.y, trials.splits, trials.fit_params, trials.score_params)
-        self = cls(Path(path), joblib.hash((*own, str(trials.scorer), trials.return_train_score)))
+        self = cls(Path(path), joblib.hash((*own, named(trials.scorer), trials.return_train_score)))
         if self.path.is_dir():
             raise CheckpointError(f"checkpoint={str(path)!r} is a folder; give the name of a file")
         end = self._read() if self.path.exists() and self.path.stat().st_size else 0
@@ -98,20 +97,15 @@ class Checkpoint:
     def found(self, cells: Sequence[Cell], split: int) -> list[Outcome] | None:
         """What came of all these cells on a split; None unless all are there."""
         try:
-            return [self.known[self._key(cell), split] for cell in cells]
+            return [self.known[cell.params_key, split] for cell in cells]
         except KeyError:
             return None
 
     def add(self, cells: Sequence[Cell], split: int, outcomes: Sequence[Outcome]) -> None:
         """Writes them down, at once, where they stay if the process dies."""
         for cell, outcome in zip(cells, outcomes, strict=True):
-            if (self._key(cell), split) not in self.known:
-                self._write({"cell": self._key(cell), "split": split, **written(outcome)})
-
-    def _key(self, cell: Cell) -> str:
-        if id(cell) not in self.keys:
-            self.keys[id(cell)] = joblib.hash(sorted(cell.params.items(), key=lambda item: item[0]))
-        return self.keys[id(cell)]
+            if (cell.params_key, split) not in self.known:
+                self._write({"cell": cell.params_key, "split": split, **written(outcome)})
 
     def _write(self, entry: dict[str, Any]) -> None:
         text = json.dumps(entry, separators=(",", ":")).encode()
@@ -123,6 +117,13 @@ class Checkpoint:
             os.fsync(self.file.fileno())
             self.file.close()
             self.file = None
+
+
+def named(scorer: Any) -> str:
+    """The name of a function, which another process has, too; of what is none, how it is shown."""
+    if hasattr(scorer, "__qualname__"):
+        return f"{scorer.__module__}.{scorer.__qualname__}"
+    return str(scorer)
 
 
 def written(outcome: Outcome) -> dict[str, Any]:

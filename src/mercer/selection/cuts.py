@@ -108,9 +108,10 @@ class Cuts:
         for split in range(1, results.splits if cells else 1):
             alive = {cell.number for cell in cells if not self.lost(results, cell, leader)}
             cells = go(chains, split)
-            leader = max((c for c in cells if c.number in results.trials), key=lambda c: self.mean(results, c))
+            complete = [cell for cell in cells if cell.number in results.trials]
+            leader = max(complete, key=lambda cell: self.mean(results, cell), default=leader)
         for cell in cells:
-            if cell.number not in results.trials:
+            if cell.number not in results.trials and cell.number not in refused:
                 evidence = "bounded" if self.way == "safe" else "raced"
                 results.cut(cell, evidence, self.interval(results, cell))
 

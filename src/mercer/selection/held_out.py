@@ -17,10 +17,6 @@ from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _Passthroug
 from mercer.samples.base import Array
 
 
-class Forgotten(Exception):  # noqa: N818 - no error: what can still be had is found anew
-    """What was never known of a cell, or was known while it was scored and is not kept."""
-
-
 class Known:
     """The answers of one machine at some rows, given the values of its functions there."""
 
@@ -74,7 +70,7 @@ class Known:
     def answer(self, name: str) -> Any:
         """What a method says of the rows that were held out."""
         if name not in self._answers:
-            raise Forgotten(f"{name} is not among what is known")
+            raise LookupError(f"{name} is not among what is known")
         if name not in self._said:
             self._said[name] = self._answers[name]()
         return self._said[name]

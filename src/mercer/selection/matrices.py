@@ -40,20 +40,29 @@ class Layout:
 
     rows: int
     budget: int
-    #: Whether a reduction is stored for all widths, and in which precision.
+    #: The precision of the reduction that is stored for all widths; None if there is none.
     reduction: np.dtype[Any] | None
     #: Whether matrices are held whole.
     held: bool
 
     @classmethod
-    def of(cls, rows: int, budget: int, kernels: int, at_once: int) -> Layout:
-        """What fits: a reduction in float64 and matrices in float32, at best; else less, down to rows as they come."""
-        matrix = 4 * rows * (rows + 16) * min(at_once, kernels)
-        if kernels > 1:
-            for dtype in (np.dtype(np.float64), np.dtype(np.float32)):
-                if dtype.itemsize * rows**2 + matrix <= budget:
-                    return cls(rows, budget, dtype, True)
+    def of(cls, rows: int, budget: int, kernels: int) -> Layout:
+        """What fits: a reduction in float64 and matrices in float32, at best; else less, down to rows as they come.
+
+        Matrices are held of entries in float64, which a reduction in float32 does not give. One must fit; how many
+        threads there are changes nothing of it, as it could change the last bits of what comes out.
+        """
+        matrix = 4 * rows * (rows + 16)
+        exact = np.dtype(np.float64)
+        if kernels > 1 and exact.itemsize * rows**2 + matrix <= budget:
+            return cls(rows, budget, exact, True)
         return cls(rows, budget, None, matrix <= budget)
+
+    def threads(self, wanted: int) -> int:
+        """How many threads may work on matrices of their own."""
+        if not self.held:
+            return 1  # which has all of the core's
+        return max(1, min(wanted, (self.budget - self.bytes_of_reduction) // self.bytes_of_matrix))
 
     @property
     def bytes_of_reduction(self) -> int:

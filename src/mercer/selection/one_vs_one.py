@@ -27,7 +27,7 @@ from mercer.machines.training import Posed, Training
 from mercer.problem import Problem, Vector
 from mercer.remembered import remembered
 from mercer.samples.base import Array
-from mercer.selection.held_out import Forgotten, Known
+from mercer.selection.held_out import Known
 from mercer.selection.views import Rows
 from mercer.solvers import Certificate, Solution
 from mercer.solvers.convexity import by_construction
@@ -294,7 +294,7 @@ class AnsweredByPairs:
         def values() -> Array:
             answered = own()
             if answered is None:  # the matrix is not kept for what somebody might ask
-                raise Forgotten("the values of all pairs of a cell are known while it is scored")
+                raise LookupError("the values of all pairs of a cell are known while it is scored")
             return answered.values[part]
 
         def said() -> Array:

@@ -54,9 +54,12 @@ class Plan(Shown):
         cells = [cell for chain in every for cell in chain.cells]
         rows, splits = _num_samples(given.X), len(given.splits)
         per_split = any(cell.before is not None for cell in cells)
-        at_once = min(threads, len(chains) * splits) if chains else 1
+        layout = Layout.of(rows, budget, max(1, len(chains)))
+        at_once = min(layout.threads(threads), len(chains) * splits) if chains else 1
+        each = layout.bytes_of_reduction + layout.bytes_of_matrix
+        if per_split and each:
+            at_once = max(1, min(at_once, budget // each))
         views = at_once if per_split else 1
-        layout = Layout.of(rows, budget // views, max(1, len(chains)), at_once)
         nbytes = 0
         if chains:
             live = min(at_once, len(chains))

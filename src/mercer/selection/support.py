@@ -121,7 +121,7 @@ def solve_chain(
         yield from one_vs_one.solve_chain(machines, *shared, asked, stopped)
         return
     training: Training | None = None
-    last: list[tuple[Vector, Vector]] | None = None
+    last: list[Solution] | None = None
     price = 0.0
     for machine in machines:
         begun = time.perf_counter()
@@ -137,13 +137,13 @@ def solve_chain(
             along = ALONG[type(machine)]
             now = float(getattr(machine, along))
             starts = (
-                None if last is None else [started(p, *s, along, now / price) for p, s in zip(posed, last, strict=True)]
+                None if last is None else [started(p, s, along, now / price) for p, s in zip(posed, last, strict=True)]
             )
             solver = machine._solver(training)
             found = replace(solver, progress=lambda _: stopped()).solve(gram, posed, starts)
             if stopped():
                 return
-            last, price = [(solution.coefficients, solution.f) for solution in found], now
+            last, price = found, now
             solutions = [spread.back(problem, solution) for problem, solution in zip(problems, found, strict=True)]
             machine._refuse_overflow(training, solutions)
             combined = machine._combined(training, problems, solutions)
@@ -218,21 +218,23 @@ class Spread:
         return replace(solution, coefficients=solution.coefficients[self.rows], f=solution.f[self.rows])
 
 
-def started(problem: Problem, a: Vector, f: Vector, along: str, ratio: float) -> tuple[Vector, Vector] | Vector | None:
-    """Where a problem begins whose neighbour, with prices lower by this ratio, has the solution a with f = K a.
+def started(problem: Problem, last: Solution, along: str, ratio: float) -> tuple[Vector, Vector] | Vector:
+    """Where a problem begins whose neighbour, with prices lower by this ratio, has this solution.
 
     Coefficients at their bounds grow with these, free ones stay; of all multiples of a the best is taken.
     """
+    a, f = last.coefficients, last.f
+    assert f is not None
     if along != "C" or not np.isfinite(ratio):
         return a
     if problem.group is not None:  # what the groups sum to grows with the price
-        return ratio * a, ratio * f
-    energy = float(a @ f)
-    if not energy > 0:
-        return a, f
-    best = (float(problem.q @ a) - float(np.sum(problem.l1 * np.abs(a)))) / energy
-    scale = min(max(best, 1.0), ratio) if ratio > 1 else ratio
-    return scale * a, scale * f
+        scale = ratio
+    elif (energy := float(a @ f)) > 0:
+        best = (float(problem.q @ a) - float(np.sum(problem.l1 * np.abs(a)))) / energy
+        scale = min(max(best, 1.0), ratio) if ratio > 1 else ratio
+    else:
+        scale = 1.0
+    return (scale * a, scale * f) if last.resumable else scale * a
 
 
 def values_at(
@@ -267,8 +269,7 @@ def settle(
     values: Array, gram: Gram, rows: Positions, asked: Positions, a: Vector, bias: Vector, sizes: Vector
 ) -> None:
     """Computes those values in float64 whose sign float32 leaves in doubt."""
-    live = gram._live
-    doubt = 0.0 if live is None else live.matrices.errors.largest
+    doubt = gram.matrices(None, single=False).errors.largest
     unsure = np.flatnonzero((np.abs(values) <= doubt * sizes).any(axis=1))
     if not len(unsure):
         return

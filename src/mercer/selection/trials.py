@@ -30,8 +30,8 @@ from mercer.selection.cells import Cell, Chain, hashable
 from mercer.selection.checkpoint import Checkpoint
 from mercer.selection.cuts import Cuts
 from mercer.selection.grid import default_grid
-from mercer.selection.held_out import Forgotten, Known, is_plain, plain_score, takes_answers
-from mercer.selection.matrices import budget_of
+from mercer.selection.held_out import Known, is_plain, plain_score, takes_answers
+from mercer.selection.matrices import Layout, budget_of
 from mercer.selection.plan import Plan
 from mercer.selection.results import Finished, Outcome, Results, by_name
 from mercer.selection.shareable import any_shareable, last_step
@@ -192,7 +192,7 @@ class Trials:
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
         try:
             values = np.concatenate([np.asarray(part.answer(method)) for part in parts])
-        except Forgotten:
+        except LookupError:  # what is not kept
             machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
         return values[np.argsort(held_out, kind="stable")]
@@ -229,7 +229,7 @@ class Trials:
             # Rows that were transformed for a split live only as long as its cells are solved.
             transformed = lambda pair: (place[pair[0].cells[0].before_key()], pair[1])  # noqa: E731
             work = sorted(work, key=transformed) if None not in place or len(place) > 1 else work
-            threads = min(self._threads(), len(work))
+            threads = min(self._threads(), len(work), self._fitting(kernels, before != [None] * len(before)))
 
             def one(chain: Chain, split: int) -> None:
                 if not self._solve(chain, split, results, kernels, threads):
@@ -249,6 +249,14 @@ class Trials:
 
     def _threads(self) -> int:
         return int(_native.thread_count() if self.n_jobs is None else max(1, effective_n_jobs(self.n_jobs)))
+
+    def _fitting(self, kernels: int, per_split: bool) -> int:
+        """For how many threads there is memory."""
+        layout = Layout.of(_num_samples(self.X), self.budget, kernels)
+        most = layout.threads(self._threads())
+        if not per_split or not layout.held:
+            return most
+        return max(1, min(most, self.budget // (layout.bytes_of_reduction + layout.bytes_of_matrix)))
 
     def _view(self, cell: Cell, split: int, keep: int) -> View:
         """The rows as the machine of this cell sees them, on this split."""
@@ -277,8 +285,7 @@ class Trials:
             rows, samples = view.rows(split), view.samples(first.machine)
         except Exception:  # what is wrong with these rows, a fit of its own will say
             return False
-        budget = self.budget if first.before is None else self.budget // threads
-        shared = view.shared(budget, kernels, threads)
+        shared = view.shared(self.budget, kernels, threads)
         found = support.solve_chain(
             [cell.machine for cell in chain.cells],
             rows,

@@ -128,18 +128,16 @@ class View:
     def samples(self, machine: Any) -> Any:
         """All rows as samples of a machine's kernel."""
         kernel = machine.kernel
-        key = kernel if isinstance(kernel, str) else id(kernel)
         with self.lock:
-            if key not in self._samples:
-                samples = machine._kernel_and_samples(self.X)[1]
-                self._samples[key] = kernel, samples  # the kernel lives as long as its number
-            return self._samples[key][1]
+            if kernel not in self._samples:
+                self._samples[kernel] = machine._kernel_and_samples(self.X)[1]
+            return self._samples[kernel]
 
     def shared(self, budget: int, kernels: int, threads: int) -> Shared:
         """The matrices of these rows."""
         with self.lock:
             if self._shared is None:
-                self._shared = Shared(Layout.of(self.size, budget, kernels, threads), threads)
+                self._shared = Shared(Layout.of(self.size, budget, kernels), threads)
             return self._shared
 
 

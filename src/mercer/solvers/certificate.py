@@ -138,7 +138,8 @@ class Solution:
     ``f`` is K a in float64, without the bias, at the sample of each coefficient, and so at samples that were held out
     by bounds or weights of zero, too. It is None where the solver does not know it, as before its first step. ``SMO``
     works in float32 where it can, and in the end computes in float64 what could change the violation, not the rest.
-    ``squared_norm`` is |w|² = a'Ka of one output, where its solver knows it.
+    ``squared_norm`` is |w|² = a'Ka of one output, where its solver knows it. ``resumable`` says that nothing of f was
+    computed in float64: then a start (a, f) saves ``SMO`` the product, else a alone is one.
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
@@ -157,6 +158,7 @@ class Solution:
     certificate: Certificate | tuple[Certificate, ...]
     f: Vector | None = field(default=None, kw_only=True)
     squared_norm: float = field(default=math.nan, kw_only=True)
+    resumable: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,7 +148,10 @@ class SMO:
 
 
 def core_problem(problem: Problem, start: Vector | None) -> CoreProblem:
-    """A problem ready for the core, which begins at zero, or where it is told, or as near as is feasible."""
+    """A problem ready for the core, which begins at zero, or where it is told, or as near as is feasible.
+
+    A start (a, f) is one of a solution that is ``resumable``, or a multiple of it.
+    """
     if problem.total is None:
         raise ValueError("SMO needs a problem with an equality constraint; this one has none")
     if problem.outputs > 1:
@@ -197,4 +200,4 @@ def solution_of(run: CoreProblem, tol: float, gram: Gram, problem: Problem, orde
     solution = run.solution(native.steps, tol)
     assert isinstance(solution.certificate, Certificate)
     known = judged(solution.certificate, gram, problem, run.a, run.f, native.negative_pair, order)
-    return replace(solution, certificate=known)
+    return replace(solution, certificate=known, resumable=native.plain)
