@@ -190,3 +190,18 @@ def test_a_split_with_one_class_is_refused():
     one = np.flatnonzero(TWO == "no")
     with pytest.raises(ValueError, match="got 1 class"):
         FAMILY.held_out_of_splits([KernelLogistic()], TWO, None, Gaussian(1.0).gram(X), [(one, one)])
+
+
+def test_a_start_from_a_distant_neighbour_is_given_up():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((60, 20))
+    labels = rows[:, 0] + rng.standard_normal(60) > 0
+    rows[:, 1:4] *= 6
+    machines = [KernelLogistic(C=C, kernel=Linear()) for C in (0.1, 10.0, 1000.0)]
+    splits = list(StratifiedKFold(3).split(rows, labels))
+    found = list(FAMILY.held_out_of_splits(machines, labels, None, Linear().gram(rows), splits))
+    for (train, test), of_split in zip(splits, found, strict=True):
+        for machine, values in zip(machines, of_split, strict=True):
+            alone = clone(machine).fit(rows[train], labels[train])
+            assert values.certificate.converged
+            np.testing.assert_allclose(values.test, alone.decision_function(rows[test]), rtol=1e-3, atol=1e-3)

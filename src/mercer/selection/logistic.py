@@ -123,7 +123,10 @@ def path_of_costs(
             rows = train[training.place]
             system, across = parts(matrix, rows, shown)
         with limited(machine.n_jobs):
-            solutions = machine._solver(training).solve(system, [problem], [start(problem, solved)])
+            solver, begin = machine._solver(training), start(problem, solved)
+            solutions = solver.solve(system, [problem], [begin])
+            if begin is not None and not solutions[0].certificate.converged:  # too far from its neighbour
+                solutions = solver.solve(system, [problem], [None])
             values = [multiply(solutions[0].coefficients) + solutions[0].bias for multiply in across]
         machine._warn(training, solutions)
         if solutions[0].f is not None:
