@@ -122,6 +122,17 @@ def test_weights_belong_to_their_samples():
             assert trial.scores["score"][split] == own.score(X[test], FOUR[test])
 
 
+@pytest.mark.filterwarnings("ignore:Solver terminated early")
+@pytest.mark.parametrize("y", [TWO, FOUR], ids=["two", "four"])
+def test_steps_that_are_counted_are_those_of_a_fit_of_its_own(y):
+    trials = Trials(SVC(max_iter=5), X, y, cv=SPLITS["folds"])
+    for trial, cell in zip(trials.evaluate_all(PRICES), PRICES, strict=True):
+        for split, (train, test) in enumerate(trials.splits):
+            own = SVC(max_iter=5, **cell).fit(X[train], y[train])
+            assert np.sum(trials.predictions(cell)[test] != own.predict(X[test])) <= 1
+            assert trial.scores["score"][split] == pytest.approx(own.score(X[test], y[test]), abs=1.01 / len(test))
+
+
 def test_a_class_that_a_split_never_saw():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -48,6 +48,7 @@ def takes(machines: Sequence[Any], training: Training, gram: Gram) -> bool:
         type(machine) is SVC
         and machine._by_pairs(training.classes)
         and machine.votes == "count"
+        and machine.max_iter < 0
         and all(0 < machine.C < np.inf for machine in machines)
         and gram.held_rows is not None
         and by_construction(training.kernel, balanced=True)

@@ -136,9 +136,9 @@ def solve_chain(
             posed = [spread.over_all(problem) for problem in problems]
             along = ALONG[type(machine)]
             now = float(getattr(machine, along))
-            starts = (
-                None if last is None else [started(p, s, along, now / price) for p, s in zip(posed, last, strict=True)]
-            )
+            # Where steps are counted, each machine takes those of a fit of its own, from where that begins.
+            fresh = last is None or machine.max_iter >= 0
+            starts = None if fresh else [started(p, s, along, now / price) for p, s in zip(posed, last, strict=True)]
             solver = machine._solver(training)
             found = replace(solver, progress=lambda _: stopped()).solve(gram, posed, starts)
             if stopped():
