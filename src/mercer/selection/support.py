@@ -137,8 +137,9 @@ def solve_chain(
             along = ALONG[type(machine)]
             now = float(getattr(machine, along))
             # Where steps are counted, each machine takes those of a fit of its own, from where that begins.
-            fresh = last is None or machine.max_iter >= 0
-            starts = None if fresh else [started(p, s, along, now / price) for p, s in zip(posed, last, strict=True)]
+            starts = None
+            if last is not None and machine.max_iter < 0:
+                starts = [started(p, s, along, now / price) for p, s in zip(posed, last, strict=True)]
             solver = machine._solver(training)
             found = replace(solver, progress=lambda _: stopped()).solve(gram, posed, starts)
             if stopped():
