@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
+from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +18,7 @@ from .cases import CASES, TWO, WAVE, X
 @pytest.mark.parametrize("name", CASES)
 def test_every_machine_has_a_grid_that_fits_it(name):
     case = CASES[name]
-    machine = case.machine
+    machine = clone(case.machine)
     kind = type(machine).__name__
     if kind in ("OneClassSVM", "KernelPerceptron"):
         with pytest.raises(ValueError, match=f"no default grid for {kind}"):
