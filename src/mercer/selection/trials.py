@@ -18,7 +18,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.model_selection import ParameterGrid, check_cv, cross_val_predict
 from sklearn.model_selection._validation import _fit_and_score, _score
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import _routing_enabled
@@ -183,24 +183,25 @@ class Trials:
             said = self._remembered(params)
         held_out = np.concatenate([test for _, test in self.splits])
         whole = len(held_out) == len(np.unique(held_out)) == _num_samples(self.X)
-        if said is None or len(said) < len(self.splits) or not whole:
-            machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
-            return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
-        parts = [said[split] for split in range(len(self.splits))]
-        if method != "predict" and len({str(getattr(part, "classes_", None)) for part in parts}) > 1:
-            machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
-            return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
-        try:
-            values = np.concatenate([np.asarray(part.answer(method)) for part in parts])
-        except LookupError:  # what is not kept
+        values = self._said_of(said, method) if said is not None and len(said) == len(self.splits) and whole else None
+        if values is None:
             machine = clone(self.machine).set_params(**clone(dict(params), safe=False))
             return cross_val_predict(machine, self.X, self.y, cv=self.splits, params=self.fit_params, method=method)
         return values[np.argsort(held_out, kind="stable")]
 
+    def _said_of(self, said: Mapping[int, Known], method: str) -> Any:
+        """What was said of the rows of all splits, split after split; None if it is not kept, or classes differ."""
+        parts = [said[split] for split in range(len(self.splits))]
+        classes = {tuple(np.asarray(getattr(part, "classes_", ())).tolist()) for part in parts}
+        if method != "predict" and len(classes) > 1:
+            return None
+        try:
+            return np.concatenate([np.asarray(part.answer(method)) for part in parts])
+        except LookupError:  # what is not kept
+            return None
+
     def ask(self) -> dict[str, Any] | None:
         """The next cell of the default grid that nobody has told of; None when there is none left."""
-        from sklearn.model_selection import ParameterGrid
-
         told = [trial.params for trial in self._told]
         grid = default_grid(self.machine, self.X, self.y)
         return next((cell for cell in ParameterGrid(grid) if cell not in told), None)
